@@ -1,0 +1,105 @@
+"""Typed configuration objects: wrong names, types and values are refused with the nearest right one.
+
+Every object a user writes in a job file derives from `Config`. They are frozen pydantic models,
+so they print, compare, convert to JSON (`to_json`) and take overrides (`override`).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from proofgym.errors import ConfigError, nearest
+
+
+class Config(BaseModel):
+    """A frozen, strictly checked configuration object."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        arbitrary_types_allowed=True,
+        use_attribute_docstrings=True,
+        validate_default=True,
+        protected_namespaces=(),
+    )
+
+    def __init__(self, *args: Any, **fields: Any) -> None:
+        names = list(type(self).model_fields)
+        if len(args) > len(names):
+            raise ConfigError(f"{type(self).__name__} takes at most {len(names)} values")
+        for name, value in zip(names, args, strict=False):
+            if name in fields:
+                raise ConfigError(f"{type(self).__name__}.{name} is given twice")
+            fields[name] = value
+        try:
+            super().__init__(**fields)
+        except ValidationError as error:
+            raise ConfigError(_explain(type(self), error)) from None
+
+    def override(self, path: str, text: str) -> Self:
+        """Return a copy with one field, named as `algorithm.sigma`, set from its text."""
+        head, _, rest = path.partition(".")
+        fields = type(self).model_fields
+        if head not in fields:
+            raise ConfigError(f"{type(self).__name__} has no field {head!r}; {nearest(head, fields)}")
+        current = getattr(self, head)
+        if rest and not isinstance(current, Config):
+            raise ConfigError(f"{type(self).__name__}.{head} has no fields of its own to set")
+        value = current.override(rest, text) if rest else _parse(text)
+        given = {name: getattr(self, name) for name in self.model_fields_set}
+        return type(self)(**{**given, head: value})
+
+    def to_json(self) -> dict[str, Any]:
+        """The effective configuration as plain JSON values, defaults included."""
+        return {"kind": type(self).__name__} | {
+            name: _plain(getattr(self, name)) for name in type(self).model_fields
+        }
+
+
+def _parse(text: str) -> Any:
+    """JSON where it reads as JSON (numbers, lists, true, null), else the text itself."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return {"True": True, "False": False, "None": None}.get(text, text)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Config):
+        return value.to_json()
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if callable(value):
+        return f"{value.__module__}.{value.__qualname__}"
+    return str(value)
+
+
+def _explain(owner: type[Config], error: ValidationError) -> str:
+    """One line a problem: field, value, what is allowed, the nearest match."""
+    lines = []
+    for item in error.errors():
+        name = ".".join(str(part) for part in item["loc"]) or "?"
+        if item["type"] == "extra_forbidden":
+            lines.append(f"{owner.__name__} has no field {name!r}; {nearest(name, owner.model_fields)}")
+        elif item["type"] == "missing":
+            lines.append(f"{owner.__name__}.{name} must be given")
+        elif item["type"] == "literal_error":
+            allowed = [part.strip(" '") for part in _literals(item["ctx"]["expected"])]
+            lines.append(f"{owner.__name__}.{name} = {item['input']!r}: {nearest(item['input'], allowed)}")
+        else:
+            message = item["msg"].removeprefix("Value error, ")
+            shown = f" = {item['input']!r}" if item["loc"] else ""
+            where = f"{owner.__name__}.{name}" if item["loc"] else owner.__name__
+            lines.append(f"{where}{shown}: {message}")
+    return "\n".join(lines)
+
+
+def _literals(expected: str) -> list[str]:
+    return expected.replace(" or ", ", ").split(", ")

@@ -1,0 +1,87 @@
+"""Every error proofgym raises, and the whole error model.
+
+An error names the boundary it crossed (configuration, model, engine, environment, sandbox,
+verifier, toolchain, run) and says what to do about it. User code raises plain Python exceptions;
+`proofgym.rewards` classifies them into verdicts. A bad completion is data, not an error: it
+becomes a `Verdict` and never an exception.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class ProofgymError(Exception):
+    """Base of all errors meant for the user; the CLI prints these without a traceback."""
+
+    boundary = "proofgym"
+
+
+class ConfigError(ProofgymError):
+    """A job, override or argument is wrong. Raised before any work starts."""
+
+    boundary = "configuration"
+
+
+class ModelError(ProofgymError):
+    """A model, tokenizer or adapter cannot be found, loaded or trusted."""
+
+    boundary = "model"
+
+
+class EngineError(ProofgymError):
+    """Generation failed."""
+
+    boundary = "engine"
+
+
+class TaskError(ProofgymError):
+    """A task file or a task's statement is wrong."""
+
+    boundary = "tasks"
+
+
+class EnvironmentError(ProofgymError):
+    """An environment or a reward function cannot be used."""
+
+    boundary = "environment"
+
+
+class SandboxError(ProofgymError):
+    """A sandbox cannot be started, or cannot give the protection asked for."""
+
+    boundary = "sandbox"
+
+
+class VerifierError(ProofgymError):
+    """The verifier itself (not an attempt) is at fault."""
+
+    boundary = "verifier"
+
+
+class ToolchainError(ProofgymError):
+    """No usable Lean was found."""
+
+    boundary = "toolchain"
+
+
+class HistoryError(ProofgymError):
+    """An ES history is damaged, or does not belong to the weights it is applied to."""
+
+    boundary = "history"
+
+
+class RunError(ProofgymError):
+    """A run directory is missing, damaged, finished or in use by another process."""
+
+    boundary = "run"
+
+
+def nearest(value: object, allowed: Iterable[str]) -> str:
+    """Say what is allowed, nearest match first: "did you mean 'x'? (allowed: 'x', 'y')"."""
+    names = list(allowed)
+    match = difflib.get_close_matches(str(value), names, n=1, cutoff=0.5)
+    listed = ", ".join(repr(name) for name in names)
+    hint = f"did you mean {match[0]!r}? " if match else ""
+    return f"{hint}(allowed: {listed})"

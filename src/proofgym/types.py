@@ -1,0 +1,92 @@
+"""The nouns that every part shares. Plain data: no behaviour, no heavy imports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Literal
+
+
+class Status(StrEnum):
+    """What became of an attempt. Only INFRASTRUCTURE is our fault, and it is never a reward."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    REJECTED = "rejected"  # a cheat
+    TIMEOUT = "timeout"
+    OUT_OF_MEMORY = "out_of_memory"
+    CRASHED = "crashed"
+    INFRASTRUCTURE = "infrastructure"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One problem. Only `prompt` ever reaches the model; `data` is for the verifier."""
+
+    name: str
+    prompt: str
+    topic: str = ""
+    difficulty: int = 0
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How completions are drawn. Temperature 0 is greedy decoding."""
+
+    temperature: float = 1.0
+    top_p: float = 1.0
+    max_tokens: int = 64
+    stop: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One completion to sample.
+
+    `key` names the random stream: equal keys under one run seed give equal draws, whatever the
+    batch. `member` says which perturbed model answers (0 where there is only one).
+    """
+
+    key: tuple[int, ...]
+    prompt: str
+    member: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """One sampled answer: exactly the tokens that were drawn, and their log-probabilities.
+
+    `token_ids` and `logprobs` (natural log, under the sampling temperature 1 distribution of the
+    policy) have equal length and include the end-of-sequence token if it was drawn. `text` is
+    cut before the stop string.
+    """
+
+    prompt_ids: tuple[int, ...]
+    token_ids: tuple[int, ...]
+    logprobs: tuple[float, ...]
+    text: str
+    finish: Literal["stop", "length"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a verifier says of one completion. `reward` is None exactly when there is no score."""
+
+    status: Status
+    reward: float | None
+    message: str = ""
+    seconds: float = 0.0
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Rollout:
+    """One attempt from prompt to verdict, as kept in the run directory."""
+
+    iteration: int
+    task: Task
+    request: Request
+    completion: Completion
+    verdict: Verdict
