@@ -7,6 +7,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
 
+from pydantic import Field
+
+from proofgym.config import Config
+
 
 class Status(StrEnum):
     """What became of an attempt. Only INFRASTRUCTURE is our fault, and it is never a reward."""
@@ -31,14 +35,17 @@ class Task:
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Sampling:
-    """How completions are drawn. Temperature 0 is greedy decoding."""
+class Sampling(Config):
+    """How completions are drawn."""
 
-    temperature: float = 1.0
-    top_p: float = 1.0
-    max_tokens: int = 64
+    temperature: float = Field(1.0, ge=0)
+    """Softmax temperature; 0 is greedy decoding."""
+    top_p: float = Field(1.0, gt=0, le=1)
+    """Keep the smallest set of tokens with at least this much probability."""
+    max_tokens: int = Field(64, ge=1)
+    """Longest completion, in tokens."""
     stop: tuple[str, ...] = ()
+    """Strings that end a completion; the text is cut before them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,64 @@
+"""What an update rule is to the loop. A new rule is one new file beside this one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from proofgym.config import Config
+from proofgym.types import Request, Task
+
+#: Names one attempt: (request key, member).
+AttemptKey = tuple[tuple[int, ...], int]
+
+
+@dataclass
+class Batch:
+    """Requests that one state of the weights answers.
+
+    `population` is handed to the engine as it is: None, or per-row corrections of the weights.
+    """
+
+    requests: list[Request]
+    tasks: list[Task] = field(default_factory=list)
+    """The task of each request, in the same order."""
+    population: Any = None
+
+
+class AlgorithmRun(Protocol):
+    """A running update rule. After `update` returns, its iteration is durable on disk."""
+
+    iteration: int
+    """The next iteration to do; after a resume, the first one that is not durable."""
+
+    def batches(self, tasks: Sequence[Task]) -> Iterator[Batch]:
+        """Yield what to generate; the weights are in place when a batch is yielded."""
+        ...
+
+    def update(self, rewards: Mapping[AttemptKey, float | None]) -> dict[str, float]:
+        """Turn rewards (None = no score) into the next weights; returns metrics."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Algorithm(Config):
+    """Configuration of an update rule, as written in a job."""
+
+    prompts: int = 16
+    """Tasks an iteration."""
+
+    def build(
+        self,
+        model: Any,
+        *,
+        seed: int,
+        directory: Path,
+        base_digest: str,
+        adapter_digest: str | None = None,
+        control: str | None = None,
+    ) -> AlgorithmRun:
+        """Start, or continue from what `directory` holds."""
+        raise TypeError(f"{type(self).__name__} does not say how it is built")

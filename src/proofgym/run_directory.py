@@ -1,0 +1,192 @@
+"""A run's directory: everything about one run, in files that `cat`, `grep` and `zgrep` can read.
+
+    runs/<id>/
+      job.py            the job file as it was
+      job.json          the effective configuration, overrides applied
+      environment.json  versions, machine, Lean toolchain, sandbox
+      events.jsonl      one line an event (start, iteration, evaluation, end)
+      rollouts/00012.jsonl.gz   every attempt of iteration 12
+      history.pges keyframes/   the algorithm's own state (ES)
+      lock              held while a process works on the run
+"""
+
+from __future__ import annotations
+
+import fcntl
+import gzip
+import json
+import os
+import secrets
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from proofgym.errors import RunError, nearest
+from proofgym.types import Rollout
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write to a temporary file beside `path`, fsync, rename: never half a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise RunError(f"cannot write {path}: {error.strerror}. Free some space and resume.") from error
+    directory = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+
+
+class RunDirectory:
+    """One run on disk. `create` and `open` take the lock; `read` looks without it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock: IO[str] | None = None
+
+    @property
+    def id(self) -> str:
+        return self.path.name
+
+    @classmethod
+    def create(cls, root: Path, name: str) -> RunDirectory:
+        run = cls(root / f"{time.strftime('%Y%m%d-%H%M%S')}-{name}-{secrets.token_hex(2)}")
+        try:
+            (run.path / "rollouts").mkdir(parents=True)
+        except OSError as error:
+            raise RunError(f"cannot create {run.path}: {error.strerror}") from error
+        run._take_lock()
+        return run
+
+    @classmethod
+    def open(cls, root: Path, name: str) -> RunDirectory:
+        """Open for writing; refused while another process holds it."""
+        run = cls.read(root, name)
+        run._take_lock()
+        return run
+
+    @classmethod
+    def read(cls, root: Path, name: str) -> RunDirectory:
+        """Find a run by id, a unique part of its id, `latest`, or its path."""
+        if (Path(name) / "job.json").exists():
+            return cls(Path(name))
+        known = [run.id for run in list_runs(root)]
+        found = known[-1:] if name == "latest" else [run for run in known if name in run]
+        if name in known:
+            found = [name]
+        if len(found) != 1:
+            many = f"{len(found)} runs match {name!r}" if found else f"no run {name!r} in {root}"
+            raise RunError(f"{many}; {nearest(name, known[-20:]) if known else 'there are none yet'}")
+        return cls(root / found[0])
+
+    def _take_lock(self) -> None:
+        file = (self.path / "lock").open("a+")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.seek(0)
+            holder = file.read().strip() or "unknown"
+            file.close()
+            raise RunError(
+                f"run {self.id} is in use by process {holder}; wait for it or end it first"
+            ) from None
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        self._lock = file
+
+    def close(self) -> None:
+        if self._lock:
+            self._lock.close()
+            self._lock = None
+
+    def write_json(self, name: str, value: Any) -> None:
+        write_atomically(self.path / name, (json.dumps(value, indent=2) + "\n").encode())
+
+    def read_json(self, name: str) -> Any:
+        try:
+            return json.loads((self.path / name).read_text())
+        except (OSError, json.JSONDecodeError) as error:
+            raise RunError(f"run {self.id}: {name} cannot be read: {error}") from None
+
+    def record(self, event: str, **fields: Any) -> None:
+        """Append one event, durable when this returns."""
+        line = json.dumps({"event": event, "time": round(time.time(), 3), **fields})
+        try:
+            with (self.path / "events.jsonl").open("ab") as file:
+                file.write(line.encode() + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise RunError(f"cannot write to {self.path}: {error.strerror}") from error
+
+    def events(self) -> list[dict[str, Any]]:
+        """All whole events; a line torn by a crash is left out."""
+        path = self.path / "events.jsonl"
+        if not path.exists():
+            return []
+        return [event for line in path.read_bytes().splitlines() if (event := _json_line(line))]
+
+    def forget_from(self, iteration: int) -> None:
+        """Drop events and rollouts of iterations that did not become durable, and a torn line."""
+        kept = [event for event in self.events() if event.get("iteration", -1) < iteration]
+        lines = "".join(json.dumps(event) + "\n" for event in kept)
+        write_atomically(self.path / "events.jsonl", lines.encode())
+        for path in (self.path / "rollouts").glob("*.jsonl.gz"):
+            if int(path.name.split(".")[0]) >= iteration:
+                path.unlink()
+
+    def write_rollouts(self, iteration: int, rollouts: Iterable[Rollout]) -> None:
+        text = "".join(json.dumps(_rollout_line(item), ensure_ascii=False) + "\n" for item in rollouts)
+        path = self.path / "rollouts" / f"{iteration:05d}.jsonl.gz"
+        write_atomically(path, gzip.compress(text.encode(), 5, mtime=0))
+
+    def rollouts(self, iteration: int | None = None) -> Iterator[dict[str, Any]]:
+        pattern = "*" if iteration is None else f"{iteration:05d}"
+        for path in sorted((self.path / "rollouts").glob(f"{pattern}.jsonl.gz")):
+            with gzip.open(path, "rt", encoding="utf-8") as file:
+                yield from map(json.loads, file)
+
+
+def list_runs(root: Path) -> list[RunDirectory]:
+    """All runs under `root`, oldest first."""
+    if not root.is_dir():
+        return []
+    return [RunDirectory(path.parent) for path in sorted(root.glob("*/job.json"))]
+
+
+def _json_line(line: bytes) -> dict[str, Any] | None:
+    try:
+        return json.loads(line)
+    except json.JSONDecodeError:
+        return None
+
+
+def _rollout_line(rollout: Rollout) -> dict[str, Any]:
+    completion, verdict = rollout.completion, rollout.verdict
+    return {
+        "iteration": rollout.iteration,
+        "task": rollout.task.name,
+        "topic": rollout.task.topic,
+        "difficulty": rollout.task.difficulty,
+        "member": rollout.request.member,
+        "key": list(rollout.request.key),
+        "prompt": rollout.request.prompt,
+        "text": completion.text,
+        "finish": completion.finish,
+        "status": str(verdict.status),
+        "reward": verdict.reward,
+        "message": verdict.message,
+        "verify_s": round(verdict.seconds, 4),
+        "token_ids": list(completion.token_ids),
+        "logprobs": [round(value, 4) for value in completion.logprobs],
+    }
