@@ -1,0 +1,61 @@
+"""proofgym trains language models against a verifier.
+
+A job file names a model, tasks, a reward, an algorithm and a cluster; `proofgym train FILE` runs
+it. Names are imported when first used, so that `import proofgym` is instant.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from proofgym.algorithms.es import ES
+    from proofgym.clusters.local import Local
+    from proofgym.environments.lean import Lean
+    from proofgym.environments.reward import Reward
+    from proofgym.job import Job, Model
+    from proofgym.sft import SFT
+    from proofgym.tasks.tasks import Tasks
+    from proofgym.types import Completion, Sampling, Status, Task, Verdict
+
+_HOME = {
+    "ES": "proofgym.algorithms.es",
+    "Local": "proofgym.clusters.local",
+    "Lean": "proofgym.environments.lean",
+    "Reward": "proofgym.environments.reward",
+    "Job": "proofgym.job",
+    "Model": "proofgym.job",
+    "SFT": "proofgym.sft",
+    "Tasks": "proofgym.tasks.tasks",
+    "Completion": "proofgym.types",
+    "Sampling": "proofgym.types",
+    "Status": "proofgym.types",
+    "Task": "proofgym.types",
+    "Verdict": "proofgym.types",
+}
+
+__all__ = [
+    "ES",
+    "SFT",
+    "Completion",
+    "Job",
+    "Lean",
+    "Local",
+    "Model",
+    "Reward",
+    "Sampling",
+    "Status",
+    "Task",
+    "Tasks",
+    "Verdict",
+]
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        from proofgym.errors import nearest
+
+        raise AttributeError(f"proofgym has no {name!r}; {nearest(name, __all__)}")
+    return getattr(import_module(_HOME[name]), name)

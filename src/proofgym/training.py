@@ -1,0 +1,118 @@
+"""Wires a job's parts into the loop and keeps the run's record."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from proofgym.errors import ProofgymError, RunError
+from proofgym.job import Job, machine
+from proofgym.loop import Loop, iteration_metrics
+from proofgym.progress import duration
+from proofgym.run_directory import RunDirectory
+from proofgym.types import Completion, Request, Rollout, Status, Task, Verdict
+
+
+def train(job: Job, run: RunDirectory, tasks: Sequence[Task], control: str | None = None) -> None:
+    """Train `job` in `run` until its iterations are done; continues what is already durable."""
+    started = time.monotonic()
+    say(f"run {run.id}  ->  {run.path}")
+    say(f"loading {job.model.name}" + (f" + {job.model.adapter}" if job.model.adapter else ""))
+    loaded = job.cluster.load(job.model)
+    engine = job.cluster.engine(loaded, job.seed)
+    workers = job.cluster.verification_workers()
+    judge = job.reward.open(workers)
+    try:
+        algorithm = job.algorithm.build(
+            loaded.model,
+            seed=job.seed,
+            directory=run.path,
+            base_digest=loaded.digest,
+            adapter_digest=loaded.adapter_digest,
+            control=control,
+        )
+        try:
+            if algorithm.iteration >= job.iterations:
+                raise RunError(f"run {run.id} is finished: all {job.iterations} iterations are done")
+            repair_record(run, algorithm.iteration, tasks)
+            _record_start(job, run, loaded, judge.describe(), algorithm.iteration, control)
+            Loop(
+                engine=engine,
+                judge=judge,
+                algorithm=algorithm,
+                tasks=tasks,
+                prompts=job.algorithm.prompts,
+                sampling=job.sampling,
+                run=run,
+                iterations=job.iterations,
+                seed=job.seed,
+                workers=workers,
+                report=print_iteration,
+            ).train()
+            run.record("end", reason="finished", iterations=algorithm.iteration)
+        except KeyboardInterrupt:
+            run.record("end", reason="interrupted", iterations=algorithm.iteration)
+            say(f"interrupted after iteration {algorithm.iteration}; proofgym resume {run.id}")
+            raise
+        except ProofgymError as error:
+            run.record("end", reason="failed", error=str(error), iterations=algorithm.iteration)
+            raise
+        finally:
+            algorithm.close()
+    finally:
+        judge.close()
+        run.close()
+    say(f"finished in {duration(time.monotonic() - started)}; results in {run.path}")
+
+
+def repair_record(run: RunDirectory, durable: int, tasks: Sequence[Task]) -> None:
+    """Make the record agree with the algorithm's durable state after a crash.
+
+    Work on iterations that did not become durable is forgotten; an iteration whose event was lost
+    between the update and the record is rebuilt from its rollouts.
+    """
+    run.forget_from(durable)
+    known = {event["iteration"] for event in run.events() if event["event"] == "iteration"}
+    for iteration in sorted(set(range(durable)) - known):
+        rollouts = [_restore(line, tasks) for line in run.rollouts(iteration)]
+        run.record("iteration", iteration=iteration, recovered=True, **iteration_metrics(rollouts))
+
+
+def _restore(line: dict[str, Any], tasks: Sequence[Task]) -> Rollout:
+    task = next((task for task in tasks if task.name == line["task"]), Task(line["task"], line["prompt"]))
+    request = Request(tuple(line["key"]), line["prompt"], line["member"])
+    completion = Completion(
+        (), tuple(line["token_ids"]), tuple(line["logprobs"]), line["text"], line["finish"]
+    )
+    verdict = Verdict(Status(line["status"]), line["reward"], line["message"], line["verify_s"])
+    return Rollout(line["iteration"], task, request, completion, verdict)
+
+
+def _record_start(
+    job: Job, run: RunDirectory, loaded: Any, judge: str, iteration: int, control: str | None
+) -> None:
+    environment = machine() | {
+        "model": {"source": loaded.source, "digest": loaded.digest, "base_digest": loaded.base_digest},
+        "device": job.cluster.torch_device(),
+        "judge": judge,
+    }
+    run.write_json("environment.json", environment)
+    run.record("start", iteration=iteration, control=control)
+    say(f"judge: {judge}")
+    say(f"weights {loaded.digest[:12]}, seed {job.seed}, iterations {iteration + 1} to {job.iterations}")
+
+
+def print_iteration(metrics: dict[str, Any]) -> None:
+    reward = "none" if metrics["reward"] is None else f"{metrics['reward']:.3f}"
+    generate, waiting = metrics.get("generate_s", 0.0), metrics.get("wait_for_verdicts_s", 0.0)
+    say(
+        f"  reward {reward}  {metrics['attempts']} attempts, {metrics['tokens']} tokens"
+        f"  generate {generate:.1f} s  waited for verdicts {waiting:.1f} s"
+        f"  perturb+update {metrics.get('perturb_s', 0.0) + metrics.get('update_s', 0.0):.1f} s"
+    )
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
