@@ -1,0 +1,4 @@
+prelude
+import Init.Classical
+
+/-! The root module: what an ordinary Lean file imports without saying so. -/
