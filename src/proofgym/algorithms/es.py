@@ -1,0 +1,357 @@
+"""Evolution Strategies: perturb the weights, score each member, move towards what scored well.
+
+The update of arXiv 2509.24372 (α absorbing 1/σ), W ← W + α/n·Σ_i z_i·ε_i, with the low-rank noise
+of EGGROLL (arXiv 2511.16652) by default, in the integer arithmetic of docs/evolution.md. It needs
+no gradients, and a run is its base weights plus one number a member and iteration.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from proofgym.algorithms.algorithm import Algorithm, AttemptKey, Batch
+from proofgym.errors import ConfigError, HistoryError, RunError, nearest
+from proofgym.evolution import keyframe, manifest, philox, replay, specification
+from proofgym.evolution.history import Decay, History, Update
+from proofgym.evolution.state import State, named
+from proofgym.types import Request, Task
+
+log = logging.getLogger("proofgym")
+
+#: Fields that may differ when a run is resumed: they do not enter its arithmetic.
+_FREE = {"keyframe_every", "max_unscored"}
+
+
+class ES(Algorithm):
+    """Evolution Strategies over all or some of a model's weights."""
+
+    population: int = Field(16, ge=2)
+    """Members (perturbed models) an iteration; even with `antithetic`."""
+
+    sigma: float = Field(2**-9, gt=0, allow_inf_nan=False)
+    """Standard deviation of the perturbation, rounded to a multiple of the run's step."""
+
+    learning_rate: float = Field(2**-10, gt=0, allow_inf_nan=False)
+    """α of the update; half of σ is what arXiv 2509.24372 uses."""
+
+    noise: Literal["rademacher", "gaussian8", "gaussian"] = "rademacher"
+    """Signs, 8-bit normals, or float normals (only to reproduce published settings: not exact)."""
+
+    rank: int | None = Field(1, ge=1, le=64)
+    """Rank of each matrix's noise, a product of sign vectors; None for full rank."""
+
+    antithetic: bool = True
+    """Members 2p and 2p+1 share their noise with opposite signs."""
+
+    normalise: Literal["zscore", "centred_ranks", "none"] = "zscore"
+    """How member rewards become z: (r − mean)/sd, ranks in [−1/2, 1/2], or as they are."""
+
+    parameters: tuple[str, ...] = ("*",)
+    """Globs of the tensor names that may change; one beginning with "!" takes tensors out again."""
+
+    samples: int = Field(1, ge=1)
+    """Completions for each (member, task)."""
+
+    weight_decay: float = Field(0.0, ge=0, le=0.5)
+    """Share of the way back to the base weights that each iteration goes, in steps of 2^-16."""
+
+    evaluation: Literal["auto", "factored", "materialised"] = "auto"
+    """All members in one batch (needs a rank), or each member's weights written out in turn."""
+
+    keyframe_every: int = Field(10, ge=1)
+    """Iterations between exact snapshots, which shorten a resume."""
+
+    max_unscored: float = Field(0.25, ge=0, lt=1)
+    """The run stops when a larger share of an iteration's members had to be dropped."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.antithetic and self.population % 2:
+            raise ValueError("population must be even, or antithetic must be False")
+        if self.rank and self.noise != "rademacher":
+            raise ValueError(f"noise={self.noise!r} needs rank=None: low rank is made of signs")
+        if self.evaluation == "factored" and not self.rank:
+            raise ValueError('evaluation="factored" needs a rank')
+        if self.weight_decay and not self._decay():
+            raise ValueError("weight_decay below 2^-17 rounds to nothing")
+        return self
+
+    def _decay(self) -> int:
+        return round(self.weight_decay * 2**16)
+
+    @property
+    def factored(self) -> bool:
+        return self.rank is not None and self.evaluation != "materialised"
+
+    def build(
+        self,
+        model: Any,
+        *,
+        seed: int,
+        directory: Path,
+        base_digest: str,
+        adapter_digest: str | None = None,
+        control: str | None = None,
+    ) -> ESRun:
+        """Start a run, or continue the one in `directory` after its last durable iteration.
+
+        `model` holds the base weights (with the warm-start adapter merged) and is changed in place.
+        `control="permuted"` shuffles the coefficients among members: a run that should not learn.
+        """
+        if control not in (None, "permuted"):
+            raise ConfigError(f"control = {control!r}: {nearest(control, ['permuted'])}")
+        directory = Path(directory)
+        header = self._header(model, seed, base_digest, adapter_digest, control)
+        path = directory / replay.HISTORY
+        if path.exists():
+            history = History.open(path)
+            try:
+                _require_same(history.header, header)
+                state = replay.restore(history.record(), model, directory / replay.KEYFRAMES)
+            except BaseException:
+                history.close()
+                raise
+        else:
+            tensors = manifest.Manifest.from_json(header["manifest"])
+            state = State(
+                tensors,
+                specification.Specification.from_json(header["specification"]),
+                named(model, tensors),
+            )
+            header["base_weights"] = replay.base_weights(state)
+            history = History.create(path, header)
+        return ESRun(self, model, state, history, directory / replay.KEYFRAMES)
+
+    def _header(
+        self,
+        model: Any,
+        seed: int,
+        base_digest: str,
+        adapter_digest: str | None,
+        control: str | None,
+    ) -> dict[str, Any]:
+        chosen = specification.choose(
+            seed=seed,
+            kind=self.noise,
+            rank=self.rank,
+            antithetic=self.antithetic,
+            population=self.population,
+            sigma=self.sigma,
+            learning_rate=self.learning_rate,
+        )
+        return {
+            "specification": chosen.to_json(),
+            "base_digest": base_digest,
+            "adapter_digest": adapter_digest,
+            "control": control,
+            "algorithm": self.to_json(),
+            "manifest": manifest.build(model, self.parameters, chosen).to_json(),
+        }
+
+
+class ESRun:
+    """A running ES: holds the exact state, writes the history, and lends the model its weights."""
+
+    def __init__(
+        self, config: ES, model: Any, state: State, history: History, keyframes: Path
+    ) -> None:
+        self.config, self.state, self.history = config, state, history
+        self._model, self._keyframes = model, keyframes
+        self._tensors = named(model, state.manifest)
+        self._expected: dict[int, list[AttemptKey]] = {}
+        self._factored: Any = None
+        if config.factored:
+            from proofgym.evolution.factored import Factored
+
+            self._factored = Factored(model, state)
+        keyframe.prune(keyframes)
+        self.iteration = state.iteration
+        """The next iteration to do."""
+        self._current = False
+        self.policy()
+        log.info(self.describe())
+
+    def describe(self) -> str:
+        """One line of effective settings, σ and s as rounded."""
+        chosen = self.state.specification
+        tensors = list(self.state.manifest)
+        rank = f"rank {chosen.rank}" if chosen.rank else "full rank"
+        return (
+            f"ES: {chosen.population} members, {rank} {chosen.kind}, sigma {chosen.sigma:.6g} "
+            f"(asked {self.config.sigma:.6g}), step 2^{chosen.scale}, {len(tensors)} tensors with "
+            f"{sum(tensor.size for tensor in tensors):,} weights"
+        )
+
+    def batches(self, tasks: Sequence[Task]) -> Iterator[Batch]:
+        """One batch with all members (factored), or one a member with its weights in the model.
+
+        Request keys are (iteration, task, sample): all members face the same sampling noise.
+        """
+        self._expected = {member: [] for member in range(self.config.population)}
+        if self._factored is None:
+            yield from self._materialised(tasks)
+            return
+        self.policy()
+        self._factored.prepare(self.iteration)
+        with self._factored:
+            yield self._batch(tasks, range(self.config.population), self._factored)
+
+    def _materialised(self, tasks: Sequence[Task]) -> Iterator[Batch]:
+        try:
+            for member in range(self.config.population):
+                self._current = False
+                self.state.write_member(member, self.iteration, self._tensors)
+                yield self._batch(tasks, [member], None)
+        finally:
+            self.policy()
+
+    def _batch(self, tasks: Sequence[Task], members: Sequence[int], population: Any) -> Batch:
+        """Requests by task, then sample, then member, so that equal prompts lie together."""
+        batch = Batch([], [], population)
+        for position, task in enumerate(tasks):
+            for sample in range(self.config.samples):
+                for member in members:
+                    request = Request((self.iteration, position, sample), task.prompt, member)
+                    batch.requests.append(request)
+                    batch.tasks.append(task)
+                    self._expected[member].append((request.key, member))
+        return batch
+
+    def update(self, rewards: Mapping[AttemptKey, float | None]) -> dict[str, float]:
+        """Turn rewards into the next weights. Raises RunError where too many have no score."""
+        if not self._expected:
+            raise RunError("ES.update must follow ES.batches of the same iteration")
+        scores = self._scores(rewards)
+        normalised = normalise(scores, self.config.normalise)
+        coefficients = self._coefficients(normalised)
+        entries = [Update(self.iteration, tuple(coefficients), len(scores))]
+        decay = self.config._decay()
+        self.history.append(*([Decay(self.iteration, decay)] if decay else []), *entries)
+        self._current = False
+        self.state.apply(*self.history.record().between(self.iteration, self.iteration + 1))
+        self._expected, self.iteration = {}, self.state.iteration
+        self.policy()
+        if self.iteration % self.config.keyframe_every == 0:
+            self._keyframe()
+        return self._metrics(scores, coefficients)
+
+    def policy(self) -> None:
+        """Put the current, unperturbed weights into the model."""
+        if not self._current:
+            self.state.write_current(self._tensors)
+            self._current = True
+
+    def close(self) -> None:
+        self.policy()
+        self.history.close()
+
+    def _scores(self, rewards: Mapping[AttemptKey, float | None]) -> dict[int, float]:
+        """Mean reward of each member whose attempts were all scored, as was its partner's."""
+        scores = {}
+        for member, keys in self._expected.items():
+            found = [rewards.get(key) for key in keys]
+            if found and all(value is not None and math.isfinite(value) for value in found):
+                scores[member] = math.fsum(value for value in found if value is not None) / len(
+                    found
+                )
+        if self.config.antithetic:
+            scores = {member: score for member, score in scores.items() if member ^ 1 in scores}
+        lost = 1 - len(scores) / self.config.population
+        if lost > self.config.max_unscored:
+            raise RunError(
+                f"iteration {self.iteration}: {lost:.0%} of the members have no score, above "
+                f"max_unscored = {self.config.max_unscored:.0%}: the verifier or a sandbox is "
+                "failing. Nothing was updated; mend it and resume"
+            )
+        return scores
+
+    def _coefficients(self, normalised: Mapping[int, float]) -> list[int]:
+        chosen, rate = self.state.specification, self.config.learning_rate
+        members = list(normalised)
+        values = [chosen.coefficient(rate, normalised[m], len(members)) for m in members]
+        if self.history.header["control"] == "permuted":
+            key = philox.key(chosen.seed, "control")
+            order = philox.permutation(key, self.iteration, len(members))
+            values = [values[place] for place in order]
+        by_member = dict(zip(members, values, strict=True))
+        return [by_member.get(member, 0) for member in range(self.config.population)]
+
+    def _keyframe(self) -> None:
+        """The iteration is durable without it, so a full disk costs only a longer resume."""
+        try:
+            keyframe.save(self._keyframes, self.state, self.history.digests[self.iteration])
+            keyframe.prune(self._keyframes)
+        except OSError as error:
+            log.warning("no keyframe for iteration %d: %s", self.iteration, error)
+
+    def _metrics(
+        self, scores: Mapping[int, float], coefficients: Sequence[int]
+    ) -> dict[str, float]:
+        chosen = self.state.specification
+        size = sum(tensor.size for tensor in self.state.manifest)
+        directions = self.state.directions(coefficients).values()
+        return {
+            "member_mean": _mean(list(scores.values())),
+            "member_sd": _deviation(list(scores.values())),
+            # Directions are nearly orthogonal, each of length unit·√size.
+            "update_norm": chosen.step
+            * chosen.unit
+            * math.sqrt(size * sum(d * d for d in directions)),
+            "dropped_share": 1 - len(scores) / self.config.population,
+            "coefficient_bits": max(abs(c) for c in coefficients).bit_length(),
+        }
+
+
+def normalise(scores: Mapping[int, float], how: str) -> dict[int, float]:
+    """z of each member; all 0 where every member scored the same. Order of `scores` is kept."""
+    values = list(scores.values())
+    if how == "centred_ranks":
+        order = sorted(values)
+        spread = max(1, len(values) - 1)
+        rank = {value: _tied_rank(order, value) for value in set(values)}
+        return {member: rank[value] / spread - 0.5 for member, value in scores.items()}
+    if how == "none":
+        return dict(scores)
+    mean, deviation = _mean(values), _deviation(values)
+    if deviation == 0:
+        return dict.fromkeys(scores, 0.0)
+    return {member: (value - mean) / deviation for member, value in scores.items()}
+
+
+def _tied_rank(order: Sequence[float], value: float) -> float:
+    """Mean position of a value in a sorted list."""
+    first = order.index(value)
+    return first + (order.count(value) - 1) / 2
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values) if values else 0.0
+
+
+def _deviation(values: Sequence[float]) -> float:
+    """Standard deviation of these members (divided by n), exactly 0 where all are equal."""
+    if len(set(values)) < 2:
+        return 0.0
+    mean = _mean(values)
+    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
+
+
+def _require_same(old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+    """Refuse to continue a history with other settings, naming the first that differs."""
+    pairs = [(name, old[name], new[name]) for name in ("base_digest", "adapter_digest", "control")]
+    pairs += [("seed", old["specification"]["seed"], new["specification"]["seed"])]
+    before, after = old["algorithm"], new["algorithm"]
+    pairs += [(name, before.get(name), after.get(name)) for name in after if name not in _FREE]
+    pairs += [("specification", old["specification"], new["specification"])]
+    for name, was, now in pairs:
+        if was != now:
+            raise HistoryError(
+                f"this run was started with {name} = {was!r} and cannot be continued with {now!r}: "
+                "use the old value, or start a new run"
+            )

@@ -1,0 +1,291 @@
+"""Evaluate a whole population in one batch: a rank-r correction of the activations for each row.
+
+For a linear layer y = W·x + b with member noise ε = A·Bᵀ (EGGROLL, arXiv 2511.16652, section 4):
+y_i = W·x + b + σ'·A·(Bᵀ·x), where W is the model's *current* weights W_0 + s·Δ after rounding and
+σ' = ±k·2^shift·s. All rows share W·x; the corrections of all directions are two thin matrix
+products with a mask between them that keeps each row's own. A materialised member rounds W + σ'·ε to the
+dtype instead, so the two agree to rounding: in float32, logits to about 1e-5 of their size.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch import nn
+
+from proofgym.errors import EngineError, ModelError
+from proofgym.evolution import noise
+from proofgym.evolution.manifest import Manifest, Tensor
+from proofgym.evolution.state import State
+
+#: Directions beyond which each row gathers its own factors instead of masking all of them.
+_DENSE = 64
+_LAYER = re.compile(r"(?:^|\.)(?:layers|h|blocks)\.(\d+)\.")
+
+
+class Factored:
+    """A population laid over a model. Use as a context manager; outside it the model is untouched.
+
+    `select` before every forward pass says which member answers each batch row; the first axis of
+    every activation must be those rows.
+    """
+
+    def __init__(self, model: nn.Module, state: State) -> None:
+        if not state.specification.rank:
+            raise ModelError("factored evaluation needs low-rank noise: set rank, or materialise")
+        self._model, self._state = model, state
+        self._patches = list(_patches(model, state.manifest, self))
+        self._handles: list[Callable[[], None]] = []
+        self.first_layer = first_layer(model, state.manifest)
+        """The first decoder layer whose output depends on the member: all below can be shared."""
+        self.rows: Rows | None = None
+        self.iteration: int | None = None
+
+    def prepare(self, iteration: int) -> None:
+        """Draw the sign vectors of one iteration; later `select`s refer to its members."""
+        for patch in self._patches:
+            patch.prepare(iteration)
+        self.iteration = iteration
+        self.rows = None
+
+    def select(self, members: torch.Tensor | Iterable[int] | None) -> None:
+        """Member of each batch row, shape [B]; None for the unperturbed policy."""
+        if members is None:
+            self.rows = None
+            return
+        listed = members if torch.is_tensor(members) else list(members)
+        chosen = torch.as_tensor(listed, dtype=torch.long, device="cpu")
+        if self.rows is not None and torch.equal(self.rows.members, chosen):
+            return
+        population = self._state.specification.population
+        if self.iteration is None:
+            raise EngineError("Factored.prepare must draw an iteration's noise before select")
+        if chosen.dim() != 1 or bool(((chosen < 0) | (chosen >= population)).any()):
+            raise EngineError(f"members must be a list of numbers below {population}")
+        self.rows = Rows(self._state, chosen)
+
+    def __enter__(self) -> Factored:
+        self._handles = [patch.attach() for patch in self._patches]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for detach in self._handles:
+            detach()
+        self._handles = []
+        self.rows = None
+
+
+class Rows:
+    """The members of a batch: direction and sign of each row, and masks made from them."""
+
+    def __init__(self, state: State, members: torch.Tensor) -> None:
+        specification = state.specification
+        pairs = [noise.direction(int(m), specification.antithetic) for m in members]
+        self.members = members
+        self.directions = torch.tensor([index for index, _ in pairs], dtype=torch.long)
+        self.signs = torch.tensor([sign for _, sign in pairs], dtype=torch.float32)
+        self.dense = specification.directions <= _DENSE
+        self._count, self._rank = specification.directions, specification.rank or 1
+        self._made: dict[Any, Any] = {}
+
+    def mask(self, like: torch.Tensor) -> torch.Tensor:
+        """[B, 1…, P·r] with the row's sign in its own direction's columns, 0 elsewhere."""
+        return self._cached("mask", like, self._mask)
+
+    def _mask(self) -> torch.Tensor:
+        mask = torch.zeros(len(self.members), self._count)
+        mask[torch.arange(len(self.members)), self.directions] = self.signs
+        return mask.repeat_interleave(self._rank, dim=1)
+
+    def index(self, like: torch.Tensor) -> torch.Tensor:
+        return self._placed("index", like.device, lambda: self.directions.to(like.device))
+
+    def member_index(self, like: torch.Tensor) -> torch.Tensor:
+        return self._placed("member", like.device, lambda: self.members.to(like.device))
+
+    def sign(self, like: torch.Tensor) -> torch.Tensor:
+        """[B, 1…]."""
+        return self._cached("sign", like, lambda: self.signs[:, None])
+
+    def check(self, activation: torch.Tensor) -> None:
+        if activation.shape[0] != len(self.members):
+            raise EngineError(
+                f"a batch of {activation.shape[0]} rows met {len(self.members)} selected members"
+            )
+
+    def _cached(self, name: str, like: torch.Tensor, make: Callable[[], torch.Tensor]) -> Any:
+        def place() -> torch.Tensor:
+            value = make().to(like.device, like.dtype)
+            return value.view(value.shape[0], *[1] * (like.dim() - 2), value.shape[1])
+
+        return self._placed((name, like.dtype, like.dim()), like.device, place)
+
+    def _placed(self, name: Any, device: torch.device, make: Callable[[], Any]) -> Any:
+        key = name, device
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
+
+
+class _Patch:
+    """A module whose weight is perturbed. Subclasses say how its output is corrected."""
+
+    def __init__(self, owner: Factored, module: nn.Module, tensor: Tensor) -> None:
+        self.owner, self.module, self.tensor = owner, module, tensor
+        self.state = owner._state
+        self.scale = (self.state.specification.k << tensor.shift) * self.state.specification.step
+
+    def prepare(self, iteration: int) -> None:
+        """Sign vectors A [P, r, M], scaled by σ', and Bᵀ [P, r, N] in the weight's dtype."""
+        factors = self.state.factors[self.tensor.name]
+        left, right = factors.signs(iteration, self.state.specification.directions)
+        weight = self.module.get_parameter("weight")
+        scaled = torch.from_numpy(left).to(weight.device, torch.float32) * self.scale
+        self.left = scaled.to(weight.dtype)
+        self.right = torch.from_numpy(right).to(weight.device, weight.dtype)
+
+    def attach(self) -> Callable[[], None]:
+        def hook(module: nn.Module, inputs: Any, output: torch.Tensor) -> torch.Tensor:
+            rows = self.owner.rows
+            if rows is None:
+                return output
+            rows.check(output)
+            return self.correct(rows, inputs[0], output)
+
+        return self.module.register_forward_hook(hook).remove
+
+    def correct(self, rows: Rows, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        raise NotImplementedError
+
+
+class _Linear(_Patch):
+    def correct(self, rows: Rows, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        """y [B, …, M] + σ'·A·(Bᵀ·x) for x [B, …, N]."""
+        if rows.dense:
+            inner = (x @ self.right.flatten(0, 1).T) * rows.mask(x)
+            left = self.left.flatten(0, 1)
+            flat = torch.addmm(y.reshape(-1, y.shape[-1]), inner.reshape(-1, left.shape[0]), left)
+            return flat.view(y.shape)
+        index = rows.index(x)
+        shape = x.shape[0], -1, x.shape[-1]
+        inner = torch.bmm(x.reshape(shape), self.right[index].transpose(1, 2))
+        inner = inner * rows.sign(inner)
+        return y + torch.bmm(inner, self.left[index]).view(y.shape)
+
+
+class _Embedding(_Patch):
+    def prepare(self, iteration: int) -> None:
+        super().prepare(iteration)
+        self.table = self.left.flatten(0, 1).T.contiguous()  # [V, P·r]: a row for each token
+
+    def correct(self, rows: Rows, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        """y [B, T, N] + σ'·A[token]·Bᵀ for tokens x [B, T]."""
+        if rows.dense:
+            return y + (self.table[x] * rows.mask(y)) @ self.right.flatten(0, 1)
+        index = rows.index(x)
+        inner = self.left[index[:, None], :, x] * rows.sign(y)  # [B, T, r]
+        return y + torch.bmm(inner, self.right[index])
+
+
+class _Vector(_Patch):
+    """A 1-D tensor: each row gets its member's own vector, by the materialised member rule."""
+
+    name = "weight"
+
+    def prepare(self, iteration: int) -> None:
+        parameter = self.module.get_parameter(self.name)
+        population = self.state.specification.population
+        made = [torch.empty_like(parameter, device="cpu") for _ in range(population)]
+        for member, vector in enumerate(made):
+            self.state.write_tensor(self.tensor, member, iteration, vector)
+        self.vectors = torch.stack(made).to(parameter.device)  # [n, N]
+
+    def of(self, rows: Rows, like: torch.Tensor) -> torch.Tensor:
+        """[B, 1…, N]."""
+        vectors = self.vectors[rows.member_index(like)]
+        return vectors.view(vectors.shape[0], *[1] * (like.dim() - 2), vectors.shape[1])
+
+
+class _Bias(_Vector):
+    name = "bias"
+
+    def correct(self, rows: Rows, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return y + (self.of(rows, y) - self.module.get_parameter("bias"))
+
+
+class _Norm(_Vector):
+    """A norm gain: the module runs with a gain for each row in the place of the shared one."""
+
+    def attach(self) -> Callable[[], None]:
+        module, original = self.module, self.module.forward
+
+        def forward(x: torch.Tensor) -> torch.Tensor:
+            rows = self.owner.rows
+            if rows is None:
+                return original(x)
+            rows.check(x)
+            gain = self.of(rows, x)
+            if isinstance(module, nn.LayerNorm | nn.RMSNorm):  # these insist on a 1-D gain
+                return self._with(torch.ones_like(module.weight), lambda: original(x)) * gain
+            return self._with(gain, lambda: original(x))
+
+        module.forward = forward  # type: ignore[method-assign]
+        return lambda: module.__dict__.pop("forward", None)
+
+    def _with(self, gain: torch.Tensor, call: Callable[[], torch.Tensor]) -> torch.Tensor:
+        parameters = self.module._parameters
+        kept = parameters["weight"]
+        parameters["weight"] = gain  # type: ignore[assignment]
+        try:
+            return call()
+        finally:
+            parameters["weight"] = kept
+
+
+def _patches(model: nn.Module, manifest: Manifest, owner: Factored) -> Iterable[_Patch]:
+    """One patch for each use of a chosen tensor; a tied one is used by several modules."""
+    parameters = dict(model.named_parameters())
+    wanted = {id(parameters[tensor.name]): tensor for tensor in manifest}
+    used = set()
+    for module in model.modules():
+        for name, parameter in module.named_parameters(recurse=False):
+            tensor = wanted.get(id(parameter))
+            if tensor is not None:
+                yield _kind(module, name, tensor)(owner, module, tensor)
+                used.add(tensor.name)
+    missing = [tensor.name for tensor in manifest if tensor.name not in used]
+    if missing:
+        raise ModelError(f"factored evaluation found no module that uses {missing[0]}")
+
+
+def _kind(module: nn.Module, name: str, tensor: Tensor) -> type[_Patch]:
+    if isinstance(module, nn.Linear):
+        return {"weight": _Linear, "bias": _Bias}[name]
+    if isinstance(module, nn.Embedding):
+        return _Embedding
+    if name == "weight" and len(tensor.shape) == 1 and getattr(module, "bias", None) is None:
+        return _Norm
+    raise ModelError(
+        f"factored evaluation does not know how {type(module).__name__} uses {tensor.name}: "
+        f'leave it out (parameters = "*", "!{tensor.name}") or set evaluation="materialised"'
+    )
+
+
+def first_layer(model: nn.Module, manifest: Manifest) -> int:
+    """Index of the first decoder layer with a chosen tensor; the depth if none has one."""
+    embedding = getattr(model, "get_input_embeddings", lambda: None)()
+    depth, first = 0, None
+    for name, _ in model.named_parameters():
+        if found := _LAYER.search(name):
+            depth = max(depth, int(found[1]) + 1)
+    parameters = dict(model.named_parameters())
+    for tensor in manifest:
+        found = _LAYER.search(tensor.name)
+        if embedding is not None and parameters[tensor.name] is embedding.weight:
+            return 0
+        layer = int(found[1]) if found else depth
+        first = layer if first is None else min(first, layer)
+    return depth if first is None else first

@@ -1,0 +1,94 @@
+"""Low-rank noise ε = A·Bᵀ of sign vectors (EGGROLL, arXiv 2511.16652), √r folded into α and σ.
+
+A tensor [M, …] counts as a matrix [M, N]; a vector [N] as one row, with A all ones, which at rank 1
+is the full-rank rule. Component ρ of A's row i is element ρ·M + i of the stream "left", of B's
+row j element ρ·N + j of the stream "right" ("noise" for vectors); 32 directions share a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from proofgym.evolution import kernels, noise, philox
+from proofgym.evolution.manifest import Tensor
+from proofgym.evolution.specification import Specification
+
+
+class Factors:
+    """The sign vectors of one tensor."""
+
+    def __init__(self, specification: Specification, tensor: Tensor) -> None:
+        self.rank = specification.rank or 1
+        self.rows, self.columns = tensor.matrix
+        self._vector = len(tensor.shape) < 2
+        purpose = "noise" if self._vector else "right"
+        self._left = philox.key(specification.seed, "left", tensor.name)
+        self._right = philox.key(specification.seed, purpose, tensor.name)
+
+    def left(self, iteration: int, index: int, start: int, stop: int) -> NDArray[np.int8]:
+        """A of direction `index` for rows start..stop-1, transposed: [r, stop - start]."""
+        if self._vector:
+            return np.ones((self.rank, 1), np.int8)
+        return noise.bits(
+            self._words(self._left, self.rows, iteration, index // 32, start, stop), index
+        )
+
+    def right(self, iteration: int, index: int) -> NDArray[np.int8]:
+        """Bᵀ of direction `index`: [r, N]."""
+        return noise.bits(
+            self._words(self._right, self.columns, iteration, index // 32, 0, self.columns), index
+        )
+
+    def signs(self, iteration: int, count: int) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+        """A and Bᵀ of directions 0..count-1 of one iteration: [count, r, M] and [count, r, N]."""
+        lefts = np.empty((count, self.rank, self.rows), np.int8)
+        rights = np.empty((count, self.rank, self.columns), np.int8)
+        for block in range(-(-count // 32)):
+            span = slice(32 * block, min(32 * block + 32, count))
+            right = self._words(self._right, self.columns, iteration, block, 0, self.columns)
+            rights[span] = [noise.bits(right, index) for index in range(span.start, span.stop)]
+            if self._vector:
+                lefts[span] = 1
+                continue
+            left = self._words(self._left, self.rows, iteration, block, 0, self.rows)
+            lefts[span] = [noise.bits(left, index) for index in range(span.start, span.stop)]
+        return lefts, rights
+
+    def stack(
+        self, group: Sequence[tuple[int, int, int]], rows: tuple[int, int], dtype: Any
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """L [rows, C], R [C, N] with Σ c·A·Bᵀ = L·R over (iteration, direction, c) in `group`."""
+        height = 1 if self._vector else rows[1] - rows[0]
+        left = np.empty((height, len(group), self.rank), dtype)
+        right = np.empty((len(group), self.rank, self.columns), dtype)
+        words: dict[tuple[int, int], tuple[Any, Any]] = {}
+        for column, (iteration, index, weight) in enumerate(group):
+            at = iteration, index // 32
+            if at not in words:
+                words[at] = (
+                    None if self._vector else self._words(self._left, self.rows, *at, *rows),
+                    self._words(self._right, self.columns, *at, 0, self.columns),
+                )
+            a, b = words[at]
+            left[:, column] = (
+                weight if a is None else (weight * noise.bits(a, index).astype(dtype)).T
+            )
+            right[column] = noise.bits(b, index)
+        count = len(group) * self.rank
+        return left.reshape(height, count), right.reshape(count, self.columns)
+
+    def _words(
+        self, key: int, size: int, iteration: int, block: int, start: int, stop: int
+    ) -> philox.Words:
+        """Words of rows start..stop-1 of each component: [r, stop - start]."""
+        draw = kernels.load().words
+        return np.stack(
+            [
+                draw(key, iteration, block, rho * size + start, rho * size + stop)
+                for rho in range(self.rank)
+            ]
+        )

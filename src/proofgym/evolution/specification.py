@@ -1,0 +1,113 @@
+"""The arithmetic of a run, fixed at its start and written into the history's header."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any, Self
+
+from proofgym.errors import ConfigError, HistoryError
+from proofgym.evolution import noise
+
+VERSION = 1
+#: log2 of the least coefficient that a normalised reward of 1 turns into.
+COEFFICIENT_BITS = 12
+#: log2 of the least k, so that σ is rounded by at most 2^-9 of itself.
+SIGMA_BITS = 8
+
+
+@dataclass(frozen=True)
+class Specification:
+    """Everything besides the weights and the coefficients that replay needs.
+
+    `scale` is log2 of s; a member is round(W_0 + s·(Δ + k·ε)) with σ = k·s·unit.
+    """
+
+    seed: int
+    kind: noise.Kind
+    rank: int | None
+    antithetic: bool
+    population: int
+    scale: int
+    k: int
+    version: int = VERSION
+
+    @property
+    def step(self) -> float:
+        """s, a power of two."""
+        return 2.0**self.scale
+
+    @property
+    def unit(self) -> float:
+        """Standard deviation of an element of ε: √r at rank r, else that of the noise."""
+        return math.sqrt(self.rank) if self.rank else float(noise.UNIT[self.kind])
+
+    @property
+    def largest(self) -> int:
+        """Largest |ε|."""
+        return self.rank if self.rank else noise.LARGEST[self.kind]
+
+    @property
+    def sigma(self) -> float:
+        """The effective σ: what was asked for, rounded to a multiple of s·unit."""
+        return self.k * self.step * self.unit
+
+    @property
+    def directions(self) -> int:
+        """How many independent ε an iteration draws."""
+        return self.population // 2 if self.antithetic else self.population
+
+    @property
+    def exact(self) -> bool:
+        """Whether replay is bit for bit the same everywhere."""
+        return self.kind != "gaussian"
+
+    def coefficient(self, learning_rate: float, score: float, kept: int) -> int:
+        """c = rne(α·z / (n·s·unit)), of one member with normalised reward z among n kept."""
+        return rne(learning_rate * score / (kept * self.step * self.unit))
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Self:
+        if data.get("version") != VERSION:
+            raise HistoryError(
+                f"noise specification {data.get('version')} is not known to this version of "
+                f"proofgym, which implements {VERSION}"
+            )
+        return cls(**data)
+
+
+def choose(
+    *,
+    seed: int,
+    kind: noise.Kind,
+    rank: int | None,
+    antithetic: bool,
+    population: int,
+    sigma: float,
+    learning_rate: float,
+) -> Specification:
+    """Choose s: the largest power of two with α/(n·s·unit) ≥ 2^12 and σ/(s·unit) ≥ 2^8.
+
+    A coefficient of |z| = 1 then keeps at least 12 bits below its leading one.
+    """
+    unit = math.sqrt(rank) if rank else float(noise.UNIT[kind])
+    finest = min(
+        learning_rate / (population * unit * 2**COEFFICIENT_BITS), sigma / (unit * 2**SIGMA_BITS)
+    )
+    scale = math.frexp(finest)[1] - 1
+    k = rne(sigma / (unit * 2.0**scale))
+    if scale < -100 or k >= 2**31:
+        raise ConfigError(
+            f"learning_rate {learning_rate:g} is too small for sigma {sigma:g}: "
+            "their ratio does not fit exact arithmetic"
+        )
+    return Specification(seed, kind, rank, antithetic, population, scale, k)
+
+
+def rne(value: float) -> int:
+    """The nearest integer, halves to even (Python's own rule), for any magnitude."""
+    return round(Fraction(value))
