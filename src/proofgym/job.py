@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -77,15 +78,28 @@ class Job(Config):
             raise ValueError("tasks and evaluation are the same; train and held-out sets must differ")
         return self
 
-    def run(self, runs: Path = RUNS, source: Path | None = None, control: str | None = None) -> RunDirectory:
-        """Train from the start in a new run directory, and return it."""
+    def run(
+        self,
+        runs: Path = RUNS,
+        source: Path | None = None,
+        control: str | None = None,
+        overrides: Sequence[str] = (),
+    ) -> RunDirectory:
+        """Train from the start in a new run directory, and return it.
+
+        `source` and `overrides` say how to make this job again from its file, for `resume`.
+        """
         from proofgym.training import train
 
         tasks = self.check()
         directory = RunDirectory.create(runs, self.name)
         if source:
             (directory.path / "job.py").write_bytes(source.read_bytes())
-        origin = {"source": str(source.resolve()) if source else None, "control": control}
+        origin = {
+            "source": str(source.resolve()) if source else None,
+            "overrides": list(overrides),
+            "control": control,
+        }
         directory.write_json("job.json", {**origin, "job": self.to_json()})
         train(self, directory, tasks, control)
         return directory

@@ -1,0 +1,59 @@
+"""A run's weights at any iteration, rebuilt from its base weights and history."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from proofgym.clusters.local import Local
+from proofgym.errors import ConfigError, RunError
+from proofgym.job import Model
+from proofgym.run_directory import RunDirectory, list_runs
+
+if TYPE_CHECKING:
+    from proofgym.models import LoadedModel
+
+
+def rebuild(run: RunDirectory, at: int | None = None, cluster: Local | None = None) -> LoadedModel:
+    """The run's model after `at` iterations (None: all that are durable)."""
+    from proofgym.evolution.replay import rebuild as replay
+
+    job = run.read_json("job.json")["job"]
+    fields = {k: v for k, v in job["model"].items() if k != "kind"}
+    loaded = (cluster or Local()).load(Model(**fields))
+    if not (run.path / "history.pges").exists():
+        raise RunError(f"run {run.id} holds no history yet: no iteration was started")
+    replay(run.path, loaded.model, at=at, base_digest=loaded.digest)
+    return loaded
+
+
+def load_model_or_run(cluster: Local, model: Model, runs: Path, at: int | None) -> LoadedModel:
+    """A run if `model.name` is one's id or path (or `latest`), else a model by name."""
+    known = {run.id for run in list_runs(runs)}
+    is_run = model.name in known | {"latest"} or (Path(model.name) / "job.json").exists()
+    if not is_run:
+        if at is not None:
+            raise ConfigError(f"--at {at}: {model.name!r} is a model, not a run; runs are in {runs}")
+        return cluster.load(model)
+    if model.adapter:
+        raise ConfigError(f"--adapter {model.adapter}: a run's weights already hold its own adapter")
+    return rebuild(RunDirectory.read(runs, model.name), at, cluster)
+
+
+def export_run(run: RunDirectory, at: int | None, to: Path) -> str:
+    """Write a Hugging Face directory, whole or not at all; returns the weights' digest."""
+    from proofgym.models import weights_digest
+
+    loaded = rebuild(run, at)
+    temporary = to.with_name(f".{to.name}.{os.getpid()}.tmp")
+    try:
+        loaded.model.save_pretrained(temporary)
+        loaded.tokenizer.save_pretrained(temporary)
+        temporary.replace(to)
+    except OSError as error:
+        raise RunError(f"cannot write {to}: {error.strerror}") from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return weights_digest(loaded.model)

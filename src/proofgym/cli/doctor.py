@@ -1,0 +1,61 @@
+"""`proofgym doctor`: what this machine can do, and what to do about what it cannot."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import warnings
+
+from proofgym.errors import ProofgymError
+
+
+def doctor() -> None:
+    """Say which Lean, sandbox, model and device would be used; exit status 1 if one is missing.
+
+    Example: proofgym doctor
+    """
+    healthy = all([_lean(), _sandbox(), _libraries(), _device()])
+    sys.exit(0 if healthy else 1)
+
+
+def _lean() -> bool:
+    from proofgym.lean.toolchain import find_toolchain
+
+    try:
+        return _say(True, "lean", find_toolchain().describe())
+    except ProofgymError as error:
+        return _say(False, "lean", str(error))
+
+
+def _sandbox() -> bool:
+    from proofgym.sandboxes.choose import choose_sandbox
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            sandbox = choose_sandbox()
+        except ProofgymError as error:
+            return _say(False, "sandbox", str(error))
+    _say(True, "sandbox", f"{sandbox.name}: {', '.join(sorted(sandbox.protections))}")
+    for warning in caught:
+        _say(True, "", str(warning.message))
+    return True
+
+
+def _libraries() -> bool:
+    missing = [n for n in ("torch", "transformers", "numba") if not importlib.util.find_spec(n)]
+    advice = f"missing {', '.join(missing)}: pip install 'proofgym[embedded]'"
+    return _say(not missing, "libraries", advice if missing else "torch, transformers, numba")
+
+
+def _device() -> bool:
+    if not importlib.util.find_spec("torch"):
+        return _say(False, "device", "unknown without torch")
+    from proofgym.clusters.local import Local
+
+    return _say(True, "device", Local().torch_device())
+
+
+def _say(good: bool, what: str, text: str) -> bool:
+    print(f"{'ok' if good else 'MISSING':8s}{what:11s}{text}")
+    return good

@@ -1,0 +1,65 @@
+"""`proofgym eval`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from proofgym.cli.train import Runs
+from proofgym.errors import ConfigError
+
+
+def evaluate(
+    model: Annotated[str, typer.Argument(help="Model name, directory, GGUF file, or run id.")],
+    tasks: Annotated[str, typer.Argument(help="lean_core:SPLIT or a JSONL file.")],
+    samples: Annotated[int, typer.Option(help="Completions of each task.", min=1)] = 1,
+    k: Annotated[list[int] | None, typer.Option(help="pass@k to report; repeatable.")] = None,
+    limit: Annotated[int | None, typer.Option(help="Only so many tasks.")] = None,
+    temperature: Annotated[float, typer.Option(help="0 is greedy.", min=0)] = 1.0,
+    max_tokens: Annotated[int, typer.Option(help="Longest completion.", min=1)] = 64,
+    adapter: Annotated[str | None, typer.Option(help="Warm start merged into the model.")] = None,
+    at: Annotated[int | None, typer.Option(help="For a run: after this many iterations.")] = None,
+    seed: int = 0,
+    runs: Runs = Path("runs"),
+) -> None:
+    """Held-out success of a model or a run: pass@1 and pass@k with 95 % intervals.
+
+    Example: proofgym eval smollm2-135m lean_core:heldout --adapter lean_core --samples 4 --k 4
+    """
+    from proofgym.checkpoint import load_model_or_run
+    from proofgym.clusters.local import Local
+    from proofgym.environments.lean import Lean
+    from proofgym.evaluation import evaluate as measure
+    from proofgym.job import Model
+    from proofgym.tasks import named
+    from proofgym.types import Sampling
+
+    ks = sorted({1, *(k or [])})
+    if ks[-1] > samples or ks[0] < 1:
+        raise ConfigError(f"--k {ks[-1]}: needs 1 <= k <= --samples, which is {samples}")
+    chosen = named(tasks).load()[:limit]
+    cluster = Local()
+    loaded = load_model_or_run(cluster, Model(model, adapter=adapter), runs, at)
+    judge = Lean().open(cluster.verification_workers())
+    try:
+        result = measure(
+            cluster.engine(loaded, seed),
+            judge,
+            chosen,
+            Sampling(temperature=temperature, max_tokens=max_tokens, stop=("\n\n",)),
+            samples=samples,
+            workers=cluster.verification_workers(),
+        )
+    finally:
+        judge.close()
+    for count in ks:
+        print(f"pass@{count}  {result.interval(count)}  ({len(chosen)} tasks, {samples} samples)")
+    print(
+        json.dumps(
+            {f"pass@{count}": round(result.interval(count).mean, 4) for count in ks}
+            | {"tasks": len(chosen), "unscored": result.unscored(), "seconds": round(result.seconds, 1)}
+        )
+    )

@@ -1,0 +1,40 @@
+"""`proofgym`: the commands and how their errors are shown."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from proofgym.cli import demo, doctor, evaluating, runs, sft, train, verify
+from proofgym.errors import ProofgymError
+
+app = typer.Typer(
+    name="proofgym",
+    help="Train language models against a verifier: Evolution Strategies and RL for Lean 4 proofs.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+app.command()(train.train)
+app.command()(train.resume)
+app.command(name="runs")(runs.runs)
+app.command()(runs.show)
+app.command()(runs.export)
+app.command(name="eval")(evaluating.evaluate)
+app.command()(verify.verify)
+app.command(name="sft")(sft.sft)
+app.command()(doctor.doctor)
+app.command(name="demo")(demo.demo)
+
+
+def main() -> None:
+    """Run a command; a `ProofgymError` prints one clear line and exits with status 2."""
+    try:
+        app()
+    except ProofgymError as error:
+        print(f"proofgym: {error.boundary}: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,64 @@
+"""`proofgym train` and `proofgym resume`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from proofgym.errors import ConfigError, RunError, nearest
+
+Runs = Annotated[Path, typer.Option(help="Directory that holds the runs.")]
+
+
+def train(
+    file: Annotated[Path, typer.Argument(help="Job file: a Python file that defines one Job.")],
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="Override a field: algorithm.sigma=2e-3.")
+    ] = None,
+    control: Annotated[
+        str | None, typer.Option(help="'permuted': shuffle the coefficients, as a control.")
+    ] = None,
+    runs: Runs = Path("runs"),
+    dry_run: Annotated[bool, typer.Option(help="Check and print the job; start nothing.")] = False,
+) -> None:
+    """Train a job.
+
+    Example: proofgym train examples/prove.py --set algorithm.sigma=2e-3 --set iterations=5
+    """
+    from proofgym.job_file import load_job
+
+    if control not in (None, "permuted"):
+        raise ConfigError(f"--control {control}: {nearest(control, ['permuted'])}")
+    job = load_job(file, set_ or [])
+    print(json.dumps(job.to_json(), indent=2), file=sys.stderr)
+    if dry_run:
+        job.check()
+        return
+    print(job.run(runs, source=file, control=control, overrides=set_ or []).path)
+
+
+def resume(
+    run: Annotated[str, typer.Argument(help="Run id, a unique part of it, its path, or 'latest'.")],
+    runs: Runs = Path("runs"),
+) -> None:
+    """Continue a run that was interrupted or killed; it ends as if it never had been.
+
+    Example: proofgym resume latest
+    """
+    from proofgym.job_file import load_job
+    from proofgym.run_directory import RunDirectory
+
+    directory = RunDirectory.open(runs, run)
+    try:
+        stored = directory.read_json("job.json")
+        if not (directory.path / "job.py").exists():
+            raise RunError(f"run {directory.id} was not started from a job file; use Job.resume")
+        source = Path(stored["source"])
+        job = load_job(directory.path / "job.py", stored["overrides"], beside=source.parent)
+        print(job.resume(directory).path)
+    finally:
+        directory.close()
