@@ -1,0 +1,7 @@
+"""Sandboxes: programs run on hostile input, apart from this machine, with outside deadlines."""
+
+from proofgym.sandboxes.choose import choose_sandbox
+from proofgym.sandboxes.limits import Limits
+from proofgym.sandboxes.sandbox import Outcome, Sandbox
+
+__all__ = ["Limits", "Outcome", "Sandbox", "choose_sandbox"]

@@ -1,0 +1,162 @@
+"""The policy scan: what a proof may not contain, whatever Lean would say to it.
+
+A proof is one tactic block. It may not end its declaration early, open another one, change
+notation, options, instances or attributes, run code of its own, or skip a proof. The scan is the
+first of several barriers (see `checker.py`); it is strict about what it cannot read safely.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from proofgym.lean.tokens import Ambiguous, Token, tokens
+
+MAX_BYTES = 64 * 1024
+
+UNPROVED = frozenset({"sorry", "admit", "stop", "proof_wanted"})
+
+COMMANDS = frozenset(
+    """
+    abbrev add_decl_doc alias assert_exists assert_not_exists assert_not_imported attribute axiom
+    binder_predicate builtin_dsimproc builtin_dsimproc_decl builtin_initialize
+    builtin_simproc builtin_simproc_decl class coinductive compile_def compile_inductive
+    declare_command_config_elab declare_config_elab declare_simp_like_tactic declare_syntax_cat
+    def deprecated_module deriving dsimproc dsimproc_decl elab elab_rules elab_stx end example
+    export extend_docs gen_injective_theorems% grind_pattern import include
+    inductive infix infixl infixr init_quot init_grind_norm initialize initialize_simps_projections
+    instance irreducible_def lemma library_note local macro macro_rules meta mutual namespace
+    noncomputable nonrec notation notation3 omit opaque open partial postfix prefix prelude private
+    protected public recommended_spelling register_builtin_option register_error_explanation
+    register_grind_attr register_label_attr register_option register_parser_alias
+    register_simp_attr register_tactic_tag reset_grind_attrs% run_cmd run_elab run_meta
+    scoped seal section set_option show_panel_widgets simproc simproc_decl structure
+    suppress_compilation syntax tactic_extension theorem unif_hint universe unsafe unseal
+    variable
+    """.split()
+)
+"""Words that begin a command or change one. Lean reserves nearly all of them, so no ordinary
+name is lost; names that merely contain them (`end1`, `h.end`, `«theorem»`) are fine."""
+
+CODE = frozenset(
+    "by_elab eval% run_tac include_str include_bytes dbg_trace native_decide implemented_by".split()
+)
+"""Words that run code while Lean elaborates, read files, or trust compiled code."""
+
+TRUSTED = frozenset(
+    """
+    sorryAx ofReduceBool ofReduceNat reduceBool reduceNat trustCompiler unsafeCast unsafeIO
+    unsafeBaseIO unsafeEIO lcProof lcAny lcErased lcUnreachable lcCast lcVoid
+    """.split()
+)
+"""Constants that step around the kernel; no proof needs them by name."""
+
+_PAIRS = {")": "(", "]": "[", "}": "{", "⟩": "⟨"}
+_COMMAND_MARK = re.compile(r"#[a-z_]{2,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a proof is refused. `line` (from 1) and `column` (from 0) are those of the proof."""
+
+    slug: str
+    message: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.line}:{self.column}: {self.message}"
+
+
+def scan(proof: str, max_bytes: int = MAX_BYTES) -> Refusal | None:
+    """The first reason to refuse `proof`, or None."""
+    if found := _characters(proof, max_bytes):
+        return found
+    try:
+        read = [token for token in tokens(proof) if token.kind != "comment"]
+    except Ambiguous as error:
+        return _at(proof, error.start, error.slug, error.why)
+    return _words(proof, read) or _brackets(proof, read) or _columns(proof, read)
+
+
+def _at(proof: str, offset: int, slug: str, message: str) -> Refusal:
+    before = proof[:offset]
+    return Refusal(slug, message, before.count("\n") + 1, offset - (before.rfind("\n") + 1))
+
+
+def _characters(proof: str, max_bytes: int) -> Refusal | None:
+    try:
+        size = len(proof.encode())
+    except UnicodeEncodeError as error:
+        return _at(proof, error.start, "encoding", "not valid UTF-8")
+    if size > max_bytes:
+        return Refusal(
+            "oversize", f"the proof has {size} bytes; at most {max_bytes} are read", 1, 0
+        )
+    for offset, char in enumerate(proof):
+        if (char < " " and char != "\n") or "\x7f" <= char <= "\x9f":
+            return _at(proof, offset, "control_character", f"control character {char!r}")
+    return None
+
+
+def _words(proof: str, read: list[Token]) -> Refusal | None:
+    for token in read:
+        if reason := _word(proof, token):
+            return _at(proof, token.start, *reason)
+    return None
+
+
+def _word(proof: str, token: Token) -> tuple[str, str] | None:
+    """(slug, message) if this word is refused."""
+    if token.kind == "symbol":
+        mark = token.text == "#" and _COMMAND_MARK.match(proof, token.start)
+        if mark:
+            return "command", f"`{mark.group()}` is a command"
+        if proof.startswith("@[", token.start):
+            return "attribute", "`@[` sets an attribute"
+        if proof.startswith("+native", token.start):
+            return "code", "`+native` trusts compiled code"
+        return None
+    if token.kind != "name":
+        return None
+    # `gen_injective_theorems%` and the like: Lean's token goes on where the name stops.
+    forms = {token.text, proof[token.start : token.start + len(token.text) + 1]}
+    if forms & UNPROVED:
+        return "unproved", f"`{token.text}` leaves something unproved"
+    if forms & COMMANDS:
+        return "command", f"`{token.text}` would begin or change a declaration"
+    if forms & CODE:
+        return "code", f"`{token.text}` runs code or reads files"
+    last = token.text.rpartition(".")[2].strip("«»")
+    if last in TRUSTED:
+        return "trusted", f"`{token.text}` steps around the kernel"
+    return None
+
+
+def _brackets(proof: str, read: list[Token]) -> Refusal | None:
+    open_: list[Token] = []
+    for token in read:
+        if token.kind != "symbol":
+            continue
+        if token.text in _PAIRS.values():
+            open_.append(token)
+        elif token.text in _PAIRS and (not open_ or open_.pop().text != _PAIRS[token.text]):
+            return _at(proof, token.start, "brackets", f"`{token.text}` closes nothing")
+    if open_:
+        last = open_[-1]
+        return _at(proof, last.start, "brackets", f"`{last.text}` is never closed")
+    return None
+
+
+def _columns(proof: str, read: list[Token]) -> Refusal | None:
+    """In an indented block, a word at column 0 stands outside of it."""
+    if not read or _column(proof, read[0]) == 0:
+        return None
+    for token in read:
+        if token.kind == "name" and _column(proof, token) == 0:
+            return _at(proof, token.start, "column_0", f"`{token.text}` stands outside the proof")
+    return None
+
+
+def _column(proof: str, token: Token) -> int:
+    return token.start - (proof.rfind("\n", 0, token.start) + 1)

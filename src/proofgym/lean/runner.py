@@ -1,0 +1,60 @@
+"""Runs one Lean file in a sandbox and returns how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from proofgym.sandboxes import Limits, Outcome, Sandbox
+
+_FILE = "Check.lean"
+
+
+class ToolchainLike(Protocol):
+    """What is needed of a toolchain; see `toolchain.py`."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def version(self) -> str: ...
+    @property
+    def argv(self) -> Sequence[str]: ...
+    @property
+    def env(self) -> Mapping[str, str]: ...
+    @property
+    def read_only_paths(self) -> Sequence[Path]: ...
+
+
+class Runner(Protocol):
+    """One way to run Lean on a file."""
+
+    def run(self, source: bytes, limits: Limits) -> Outcome: ...
+
+    def close(self) -> None: ...
+
+
+class ColdRunner:
+    """A fresh sandbox and a fresh Lean for each file: nothing can pass from one to the next."""
+
+    def __init__(self, toolchain: ToolchainLike, sandbox: Sandbox) -> None:
+        self._toolchain, self._sandbox = toolchain, sandbox
+
+    def run(self, source: bytes, limits: Limits) -> Outcome:
+        return self._sandbox.run(
+            [*self._toolchain.argv, *lean_options(limits), _FILE],
+            files={_FILE: source},
+            env=self._toolchain.env,
+            read_only=self._toolchain.read_only_paths,
+            limits=limits,
+        )
+
+    def close(self) -> None:
+        """Nothing is kept."""
+
+
+def lean_options(limits: Limits) -> list[str]:
+    """Lean's own options: messages as JSON, and a memory bound just inside the sandbox's, which
+    ends a hungry elaboration with a message instead of a kill."""
+    megabytes = max(64, int(limits.memory_bytes * 0.9) >> 20)
+    return ["--json", "-j1", f"-M{megabytes}"]

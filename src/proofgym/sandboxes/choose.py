@@ -1,0 +1,94 @@
+"""Picks the strongest sandbox that really works here, by trying it."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Iterable
+
+from proofgym.errors import SandboxError, nearest
+from proofgym.sandboxes.bubblewrap import Bubblewrap
+from proofgym.sandboxes.limits import Limits
+from proofgym.sandboxes.sandbox import PROTECTIONS, Sandbox
+
+ISOLATED = frozenset({"process_tree", "orphans", "network", "filesystem", "processes_hidden"})
+"""What running untrusted code needs at least."""
+
+_lock = threading.Lock()
+_working: list[Sandbox] | None = None
+_refusals: dict[str, str] = {}
+_warned: set[str] = set()
+
+
+class SandboxWarning(UserWarning):
+    """The chosen sandbox lacks a protection."""
+
+
+def choose_sandbox(minimum: Iterable[str] = (), name: str | None = None) -> Sandbox:
+    """The best working sandbox; a warning names what it lacks.
+
+    Args:
+        minimum: protections (keys of `PROTECTIONS`) without which to refuse.
+        name: a certain backend ("bubblewrap", "namespaces", "limits_only").
+
+    Raises:
+        SandboxError: none that works has these protections; says what was tried and why not.
+    """
+    needed = frozenset(minimum)
+    for item in needed - frozenset(PROTECTIONS):
+        raise SandboxError(f"no such protection {item!r}; {nearest(item, PROTECTIONS)}")
+    for sandbox in _probe_all():
+        if name in (None, sandbox.name) and needed <= sandbox.protections:
+            _warn(sandbox)
+            return sandbox
+    raise SandboxError(_explain(needed, name))
+
+
+def _probe_all() -> list[Sandbox]:
+    """Every backend that passes its probe, best first; tried once a process."""
+    global _working
+    with _lock:
+        if _working is None:
+            _working = [sandbox for sandbox in _candidates() if _works(sandbox)]
+        return _working
+
+
+def _candidates() -> list[Sandbox]:
+    return [Bubblewrap()]
+
+
+def _works(sandbox: Sandbox) -> bool:
+    argv = ["/bin/sh", "-c", 'read -r word < note; printf %s "$word"']
+    outcome = sandbox.run(argv, files={"note": b"ready\n"}, limits=Limits(wall_s=20))
+    if outcome.ended_by == "exit" and outcome.status == 0 and outcome.stdout == b"ready":
+        return True
+    _refusals[sandbox.name] = outcome.reason or (
+        f"its probe ended by {outcome.ended_by}, status {outcome.status}: "
+        f"{outcome.stderr[-300:].decode(errors='replace').strip()}"
+    )
+    return False
+
+
+def _warn(sandbox: Sandbox) -> None:
+    with _lock:
+        if not sandbox.missing or sandbox.name in _warned:
+            return
+        _warned.add(sandbox.name)
+    gaps = "; ".join(f"{key}: {PROTECTIONS[key]}" for key in sorted(sandbox.missing))
+    warnings.warn(
+        f"sandbox {sandbox.name!r} does not give: {gaps}. Other backends: "
+        f"{'; '.join(f'{key}: {why}' for key, why in _refusals.items()) or 'none better'}",
+        SandboxWarning,
+        stacklevel=3,
+    )
+
+
+def _explain(needed: frozenset[str], name: str | None) -> str:
+    lines = [f"no sandbox gives {', '.join(sorted(needed)) or 'even a plain run'} here"]
+    for sandbox in _probe_all():
+        lines.append(f"  {sandbox.describe()}")
+    lines += [f"  {key}: {why}" for key, why in _refusals.items()]
+    if name is not None:
+        lines[0] = f"sandbox {name!r} cannot be used"
+    lines.append("install bubblewrap, or allow user namespaces, or lower the minimum")
+    return "\n".join(lines)

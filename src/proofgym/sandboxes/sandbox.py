@@ -1,0 +1,110 @@
+"""The sandbox interface: run a program on hostile input and say how it ended.
+
+A sandbox is stateless between runs and may be called from many threads at once. `run` never
+raises for what the program does, nor for a fault of the machinery: the latter comes back as an
+`Outcome` that ended by "infrastructure", which no one may score.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from proofgym.sandboxes.limits import Limits
+
+EndedBy = Literal["exit", "signal", "wall", "cpu", "memory", "output", "infrastructure"]
+
+PROTECTIONS: Mapping[str, str] = {
+    "process_tree": "every process ends with the run, daemons too",
+    "orphans": "every process ends when the orchestrator is killed",
+    "network": "no network",
+    "filesystem": "sees only named paths, read-only; writes only to its scratch folder",
+    "processes_hidden": "cannot see, signal or trace processes outside",
+    "privileges": "no capabilities, no new privileges",
+    "syscalls": "kernel interfaces a checker does not need are refused",
+    "memory": "one memory limit for the whole tree",
+    "pids": "one limit on processes for the whole tree",
+    "scratch": "a limit on the bytes written",
+}
+"""Every protection a backend may claim, and what it means."""
+
+SYSTEM_PATHS = (
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/etc/ld.so.cache",
+    "/nix/store",
+)
+"""What a dynamically linked program needs, where it exists; shown read-only."""
+
+DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How one run ended. `status` is the exit status, or None if a signal or we ended it."""
+
+    ended_by: EndedBy
+    status: int | None = None
+    signal: int | None = None
+    stdout: bytes = b""
+    stderr: bytes = b""
+    wall_s: float = 0.0
+    cpu_s: float = 0.0
+    peak_memory_bytes: int = 0
+    reason: str = ""
+    """For "infrastructure": what went wrong, and what to do."""
+
+
+class Sandbox(ABC):
+    """One way to run a program apart from this machine."""
+
+    name: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def protections(self) -> frozenset[str]:
+        """The keys of `PROTECTIONS` that hold here, on this machine, now."""
+
+    @property
+    def missing(self) -> frozenset[str]:
+        """The keys of `PROTECTIONS` that do not hold."""
+        return frozenset(PROTECTIONS) - self.protections
+
+    @abstractmethod
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        files: Mapping[str, bytes] | None = None,
+        env: Mapping[str, str] | None = None,
+        read_only: Sequence[Path] = (),
+        limits: Limits | None = None,
+        stdin: bytes = b"",
+    ) -> Outcome:
+        """Run `argv` (an absolute program) to its end.
+
+        Args:
+            files: relative name to content, placed in the scratch folder, which is the working
+                directory; the program should name them relatively.
+            env: the whole environment; nothing of ours is inherited.
+            read_only: paths the program may read, besides `SYSTEM_PATHS`, under their own names.
+            limits: what ends it.
+            stdin: its standard input.
+        """
+
+    def describe(self) -> str:
+        """One line: the backend, and what it does not protect from."""
+        gaps = ", ".join(sorted(self.missing)) or "nothing"
+        return f"{self.name} (not covered: {gaps})"
+
+
+def infrastructure(reason: str, wall_s: float = 0.0, stderr: bytes = b"") -> Outcome:
+    """The outcome of a run that could not be made."""
+    return Outcome("infrastructure", wall_s=wall_s, stderr=stderr, reason=reason)

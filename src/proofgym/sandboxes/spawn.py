@@ -1,0 +1,310 @@
+"""Runs one sandbox from start to outcome; what every backend shares.
+
+Every backend starts an outer process that speaks one small protocol: it reports the process
+whose death ends the tree as `{"child-pid": N}` on a status pipe, waits for a byte on a go pipe,
+starts the program, and at last reports how the program ended. Between the first two steps that
+process is placed in its control group and given its limits, so the program never runs without.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import resource
+import select
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from io import FileIO
+
+from proofgym.sandboxes import processes, supervisor
+from proofgym.sandboxes.cgroups import Cgroup, own_cgroups
+from proofgym.sandboxes.limits import Limits
+from proofgym.sandboxes.sandbox import EndedBy, Outcome, infrastructure
+
+_START_S = 10.0  # an outer process that has not reported by then has failed
+_SIGKILL, _SIGXCPU = 9, 24
+
+
+class StartError(Exception):
+    """The sandbox could not be started: our fault, never the attempt's."""
+
+
+@dataclass(slots=True)
+class Plumbing:
+    """The outer process's ends of the pipes, and a descriptor for each file's content."""
+
+    status: int
+    go: int
+    files: Mapping[str, int]
+
+
+@dataclass(slots=True)
+class Root:
+    """The process whose death ends the tree."""
+
+    pid: int
+    pidfd: int
+
+
+def execute(
+    build: Callable[[Plumbing], list[str]],
+    *,
+    files: Mapping[str, bytes],
+    stdin: bytes,
+    limits: Limits,
+    kill_below: bool = False,
+) -> Outcome:
+    """Start the command that `build` returns and follow it to the end.
+
+    `kill_below` says that the root is a subreaper of ours without a namespace: its descendants
+    are killed one by one, then itself.
+    """
+    began = time.monotonic()
+    with ExitStack() as stack:
+        try:
+            outcome = _run(build, files, stdin, limits, kill_below, stack)
+        except (StartError, OSError, subprocess.SubprocessError) as error:
+            outcome = infrastructure(f"the sandbox could not be started: {error}")
+    return _timed(outcome, time.monotonic() - began)
+
+
+def _timed(outcome: Outcome, wall_s: float) -> Outcome:
+    values = {name: getattr(outcome, name) for name in Outcome.__slots__}
+    return Outcome(**{**values, "wall_s": wall_s})
+
+
+def _run(
+    build: Callable[[Plumbing], list[str]],
+    files: Mapping[str, bytes],
+    stdin: bytes,
+    limits: Limits,
+    kill_below: bool,
+    stack: ExitStack,
+) -> Outcome:
+    status, status_in = _pipe(stack)
+    go_out, go = _pipe(stack)
+    out, out_in = _pipe(stack)
+    err, err_in = _pipe(stack)
+    contents = {name: _memory_file(data, stack) for name, data in files.items()}
+    process = subprocess.Popen(
+        build(Plumbing(status_in.fileno(), go_out.fileno(), contents)),
+        stdin=_memory_file(stdin, stack),
+        stdout=out_in,
+        stderr=err_in,
+        pass_fds=(status_in.fileno(), go_out.fileno(), *contents.values()),
+        env={},  # shown in the sandbox as the environment of its first process
+        cwd="/",
+        start_new_session=True,
+    )
+    stack.callback(_reap, process)
+    for end in (status_in, go_out, out_in, err_in):
+        end.close()
+    root = _await_root(process, status.fileno(), err.fileno(), stack)
+    group = own_cgroups().new(limits)
+    if group:
+        stack.callback(group.close)
+    kill = _killer(root, process, kill_below)
+    stack.callback(_end, root, kill)
+    _restrict(root.pid, group, limits)
+    with contextlib.suppress(BrokenPipeError):
+        go.write(b"g")
+    ends = status.fileno(), out.fileno(), err.fileno()
+    return _follow(process, root, group, *ends, kill, limits)
+
+
+def _follow(
+    process: subprocess.Popen[bytes],
+    root: Root,
+    group: Cgroup | None,
+    status: int,
+    out: int,
+    err: int,
+    kill: Callable[[], None],
+    limits: Limits,
+) -> Outcome:
+    """Watch the started tree, then make sure that nothing of it is left, then say what it was."""
+    limited = group is not None and "memory" in own_cgroups().covers
+    sample = None if limited else lambda: processes.resident_bytes(root.pid)
+    end = os.pidfd_open(process.pid)
+    try:
+        seen = supervisor.watch(end, out, err, kill, limits, sample)
+    finally:
+        os.close(end)
+    if not _end(root, kill):
+        return infrastructure("the process tree could not be killed")
+    supervisor.drain(seen, out, err, limits)
+    usage = _reap(process)
+    report = _report(status)
+    cpu_s = max(usage.ru_utime + usage.ru_stime if usage else 0.0, group.cpu_s() if group else 0.0)
+    peak = group.peak_memory_bytes() if group else 0
+    ended_by, code, number = _classify(seen.killed, report, group, cpu_s, limits)
+    return Outcome(
+        ended_by=ended_by,
+        status=code,
+        signal=number,
+        stdout=bytes(seen.stdout),
+        stderr=bytes(seen.stderr),
+        cpu_s=cpu_s,
+        peak_memory_bytes=peak
+        or max(seen.peak_memory_bytes, usage.ru_maxrss * 1024 if usage else 0),
+        reason=_text(seen.stderr) if ended_by == "infrastructure" else "",
+    )
+
+
+def _classify(
+    killed: EndedBy | None,
+    report: Mapping[str, int],
+    group: Cgroup | None,
+    cpu_s: float,
+    limits: Limits,
+) -> tuple[EndedBy, int | None, int | None]:
+    """(ended by, exit status, signal). What we did ourselves comes first."""
+    if killed is not None:
+        return killed, None, None
+    code = report.get("exit-code")
+    # The shell's convention, and bubblewrap's: 128 + n is death by signal n.
+    number = code - 128 if code is not None and 128 < code <= 192 else None
+    if group is not None and code != 0 and group.out_of_memory():
+        return "memory", None, number
+    if code is None:
+        return "infrastructure", None, None
+    if number == _SIGXCPU or (number == _SIGKILL and cpu_s >= limits.cpu_s * 0.95):
+        return "cpu", None, number
+    if number is not None:
+        return "signal", None, number
+    return "exit", code, None
+
+
+def _await_root(process: subprocess.Popen[bytes], status: int, err: int, stack: ExitStack) -> Root:
+    line = _read_line(status, _START_S)
+    try:
+        pid = int(json.loads(line)["child-pid"])
+        pidfd = os.pidfd_open(pid)
+    except (ValueError, KeyError, OSError) as error:
+        process.kill()
+        process.wait()
+        os.set_blocking(err, False)
+        with contextlib.suppress(BlockingIOError):
+            line += _text(os.read(err, 4096))
+        raise StartError(line.strip() or "it ended at once without a word") from error
+    stack.callback(os.close, pidfd)
+    return Root(pid, pidfd)
+
+
+def _restrict(pid: int, group: Cgroup | None, limits: Limits) -> None:
+    """Everything the program will inherit from its first process."""
+    if group:
+        group.add(pid)
+    for name, pair in _rlimits(limits, own_cgroups().covers).items():
+        resource.prlimit(pid, name, pair)
+
+
+def _rlimits(limits: Limits, whole_tree: frozenset[str]) -> dict[int, tuple[int, int]]:
+    """The per-process limits, as far as a control group does not already do better."""
+    cpu = max(1, round(limits.cpu_s))
+    values = {
+        resource.RLIMIT_CPU: (cpu, cpu + 1),
+        resource.RLIMIT_FSIZE: (limits.scratch_bytes, limits.scratch_bytes),
+        resource.RLIMIT_CORE: (0, 0),
+        resource.RLIMIT_NOFILE: (256, 256),
+    }
+    if "memory" not in whole_tree:
+        # Not RLIMIT_AS: that one counts the files a program maps, and Lean maps gigabytes.
+        values[resource.RLIMIT_DATA] = (limits.memory_bytes, limits.memory_bytes)
+    if "pids" not in whole_tree and os.geteuid() != 0:
+        # It counts every process of the user (and never binds root), hence the allowance.
+        count = processes.count_of_user(os.getuid()) + limits.processes
+        values[resource.RLIMIT_NPROC] = (count, count)
+    return {name: _lowered(name, pair) for name, pair in values.items()}
+
+
+def _lowered(name: int, pair: tuple[int, int]) -> tuple[int, int]:
+    hard = resource.getrlimit(name)[1]
+    if hard == resource.RLIM_INFINITY:
+        return pair
+    return min(pair[0], hard), min(pair[1], hard)
+
+
+def _killer(root: Root, process: subprocess.Popen[bytes], kill_below: bool) -> Callable[[], None]:
+    def kill() -> None:
+        if kill_below:
+            processes.kill_descendants(root.pid)
+        supervisor.send_kill(root.pidfd)
+
+    return kill
+
+
+def _end(root: Root, kill: Callable[[], None]) -> bool:
+    """End the tree if it still lives. A namespace's init is gone only after all in it are."""
+    if supervisor.wait_end(root.pidfd, 0):
+        return True
+    kill()
+    return supervisor.wait_end(root.pidfd, 10.0)
+
+
+def _reap(process: subprocess.Popen[bytes]) -> resource.struct_rusage | None:
+    """Collect the outer process (once), and what it and its children used."""
+    if process.returncode is not None:
+        return None
+    pid, state, usage = os.wait4(process.pid, os.WNOHANG)
+    if pid == 0:
+        process.kill()
+        pid, state, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(state)
+    return usage
+
+
+def _report(status: int) -> Mapping[str, int]:
+    """The last words of the outer process; empty if it had none."""
+    os.set_blocking(status, False)
+    words: dict[str, int] = {}
+    with contextlib.suppress(BlockingIOError, ValueError):
+        for line in os.read(status, 4096).splitlines():
+            words |= json.loads(line)
+    return words
+
+
+def _read_line(fd: int, seconds: float) -> str:
+    deadline = time.monotonic() + seconds
+    line = b""
+    while not line.endswith(b"\n"):
+        if not _readable(fd, deadline - time.monotonic()):
+            break
+        if not (byte := os.read(fd, 1)):
+            break
+        line += byte
+    return line.decode(errors="replace")
+
+
+def _readable(fd: int, seconds: float) -> bool:
+    poller = select.poll()  # unlike select, has no limit on descriptor numbers
+    poller.register(fd, select.POLLIN)
+    return bool(poller.poll(max(seconds, 0) * 1000))
+
+
+def _text(data: bytes | bytearray) -> str:
+    return bytes(data[-2000:]).decode(errors="replace").strip()
+
+
+def _pipe(stack: ExitStack) -> tuple[FileIO, FileIO]:
+    """(read end, write end), as files because those may safely be closed twice."""
+    out, into = os.pipe()
+    return (
+        stack.enter_context(FileIO(out, "r")),
+        stack.enter_context(FileIO(into, "w")),
+    )
+
+
+def _memory_file(data: bytes, stack: ExitStack) -> int:
+    """An anonymous file holding `data`, at its start: never touches a disk, never blocks."""
+    fd = os.memfd_create("proofgym", os.MFD_CLOEXEC)
+    stack.callback(os.close, fd)
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+    os.lseek(fd, 0, os.SEEK_SET)
+    return fd
