@@ -1,0 +1,51 @@
+"""What the loop asks of an engine: completions for requests, each as soon as it exists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+from proofgym.types import Completion, Request, Sampling
+
+
+class Population(Protocol):
+    """Many perturbed models evaluated over one set of weights.
+
+    The engine says which member each row of the next forward pass belongs to; the population
+    patches the model's modules so that every row gets its member's correction.
+    """
+
+    @property
+    def first_layer(self) -> int:
+        """Index of the first decoder layer that any member perturbs (embeddings count as 0).
+
+        Below it all members agree, so the engine computes those layers once for a prompt.
+        """
+        ...
+
+    def select(self, members: Any | None) -> None:
+        """Set the members (N,) int64 of the rows to come, in order; None means no perturbation."""
+        ...
+
+
+class Engine(Protocol):
+    """Samples completions from a policy and scores given ones."""
+
+    model: Any
+    tokenizer: Any
+
+    def generate(
+        self,
+        requests: Sequence[Request],
+        sampling: Sampling,
+        population: Population | None = None,
+    ) -> Iterator[tuple[Request, Completion]]:
+        """Yield every request with its completion, in the order in which they finish.
+
+        Raises EngineError. Closing the iterator early stops the work.
+        """
+        ...
+
+    def score(self, prompt_ids: Sequence[int], token_ids: Sequence[int]) -> tuple[float, ...]:
+        """Log-probability of each of `token_ids` after `prompt_ids`, at temperature 1."""
+        ...

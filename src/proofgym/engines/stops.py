@@ -1,0 +1,68 @@
+"""Where a completion ends: end-of-sequence tokens and stop strings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from proofgym.types import Sampling
+
+
+def end_tokens(model: Any, tokenizer: Any) -> frozenset[int]:
+    """Every token that the model or its tokenizer declares as end of sequence."""
+    found: set[int] = set()
+    generation = getattr(model, "generation_config", None)
+    for owner in (tokenizer, model.config, generation):
+        ids = getattr(owner, "eos_token_id", None)
+        found.update(ids if isinstance(ids, list | tuple) else [] if ids is None else [ids])
+    return frozenset(int(token) for token in found)
+
+
+class Stops:
+    """Decides after every token whether a completion is over, and what its text is."""
+
+    def __init__(self, tokenizer: Any, ends: frozenset[int], sampling: Sampling) -> None:
+        self._tokenizer = tokenizer
+        self._ends = ends
+        self._strings = tuple(text for text in sampling.stop if text)
+        self._max_tokens = sampling.max_tokens
+        # A token is at least one byte, so this many last tokens hold any stop string that the
+        # newest token completes. Looking at them alone keeps the cost of long completions linear.
+        longest = max((len(text.encode()) for text in self._strings), default=0)
+        self._window = longest + 4
+        self._may_complete: dict[int, bool] = {}
+
+    def finished(self, token_ids: Sequence[int]) -> str | None:
+        """"stop", "length", or None while the completion goes on."""
+        if token_ids[-1] in self._ends:
+            return "stop"
+        if self._strings and self._could_complete(token_ids[-1]):
+            tail = self._decode(token_ids[-self._window :])
+            if any(text in tail for text in self._strings):
+                return "stop"
+        return "length" if len(token_ids) >= self._max_tokens else None
+
+    def _could_complete(self, token: int) -> bool:
+        """Whether a stop string can end inside this token: most cannot, and cost no decoding."""
+        known = self._may_complete.get(token)
+        if known is None:
+            piece = self._decode([token])
+            # Part of a character, or a space that decoding alone strips: cannot be ruled out.
+            unclear = not piece or "\ufffd" in piece or any(s[-1] == " " for s in self._strings)
+            known = unclear or any(text[-1] in piece for text in self._strings)
+            self._may_complete[token] = known
+        return known
+
+    def text(self, token_ids: Sequence[int]) -> str:
+        """The completion as text, without its end token, cut before the first stop string."""
+        if token_ids and token_ids[-1] in self._ends:
+            token_ids = token_ids[:-1]
+        text = self._decode(token_ids)
+        cuts = [text.find(stop) for stop in self._strings if stop in text]
+        return text[: min(cuts)] if cuts else text
+
+    def _decode(self, token_ids: Sequence[int]) -> str:
+        # Special tokens stay visible: a verifier must see what the model really wrote.
+        return self._tokenizer.decode(
+            list(token_ids), skip_special_tokens=False, clean_up_tokenization_spaces=False
+        )
