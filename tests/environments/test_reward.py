@@ -1,0 +1,112 @@
+"""User rewards run in processes of their own; whatever they do is attributed, never a zero."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+
+import pytest
+
+from proofgym.environments.reward import Reward, portable
+from proofgym.errors import EnvironmentError as RewardError
+from proofgym.types import Status, Task
+
+TASK = Task("t", "prompt", data={"answer": 4})
+
+
+def call(function, timeout=20.0):
+    judge = Reward(function=function, timeout=timeout).open(1)
+    try:
+        return judge.judge(TASK, "some text")
+    finally:
+        judge.close()
+
+
+def test_values_that_are_scores():
+    bonus = 0.25  # a closure
+    assert call(lambda task, text: task.data["answer"] + bonus).reward == 4.25
+    assert call(lambda task, text: True).reward == 1.0
+    verdict = call(lambda task, text: {"format": 0.5, "right": 1})
+    assert verdict.reward == 1.5
+    assert verdict.detail["components"] == {"format": 0.5, "right": 1}
+
+
+def test_an_async_reward_is_awaited():
+    async def reward(task, text):
+        return len(text)
+
+    assert call(reward).reward == 9.0
+
+
+def hang(task, text):
+    time.sleep(60)
+
+
+def leave(task, text):
+    os._exit(3)
+
+
+def fail(task, text):
+    raise KeyError("missing gold answer")
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (hang, "longer than 1 s"),
+        (leave, "exit status 3"),
+        (fail, "missing gold answer"),
+        (lambda task, text: float("nan"), "nan"),
+        (lambda task, text: None, "None"),
+        (lambda task, text: "good", "str, not a number"),
+        (lambda task, text: {"a": "x"}, "components"),
+        (lambda task, text: sys.exit(0), "SystemExit"),
+        (lambda task, text: b"x" * (64 << 20), "bytes"),
+    ],
+)
+def test_faults_are_no_score_and_say_why(function, words):
+    verdict = call(function, timeout=1.0 if function is hang else 20.0)
+    assert verdict.status is Status.INFRASTRUCTURE
+    assert verdict.reward is None
+    assert words in verdict.message
+
+
+def test_a_worker_is_replaced_after_a_crash():
+    def reward(task, text):
+        if text == "bad":
+            os._exit(1)
+        print("noise on standard output does not reach the reply")
+        return 1.0
+
+    judge = Reward(function=reward).open(1)
+    try:
+        assert judge.judge(TASK, "bad").reward is None
+        assert judge.judge(TASK, "good").reward == 1.0
+    finally:
+        judge.close()
+
+
+def test_what_cannot_travel_is_refused_before_work():
+    lock = threading.Lock()
+    with pytest.raises(RewardError, match="cannot be sent"):
+        portable(lambda task, text: lock.locked())
+    with pytest.raises(RewardError, match="not callable"):
+        portable(3)
+
+
+def test_secrets_do_not_reach_the_reward(monkeypatch):
+    monkeypatch.setenv("HF_TOKEN", "hunter2")
+    assert call(lambda task, text: 1.0 if "HF_TOKEN" in os.environ else 0.0).reward == 0.0
+
+
+def test_a_reward_from_a_file_beside_the_job(tmp_path, monkeypatch):
+    (tmp_path / "my_rewards.py").write_text(
+        "BONUS = 2\ndef helper(x):\n    return x * BONUS\n"
+        "def length_reward(task, text):\n    return helper(len(text))\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import my_rewards
+
+    assert call(my_rewards.length_reward).reward == 18.0

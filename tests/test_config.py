@@ -1,0 +1,66 @@
+"""Wrong names, types and values are refused with the nearest right one."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pytest
+from pydantic import Field
+
+from proofgym.config import Config
+from proofgym.errors import ConfigError
+
+
+class Inner(Config):
+    sigma: float = Field(0.001, gt=0)
+    noise: Literal["rademacher", "gaussian8"] = "rademacher"
+
+
+class Outer(Config):
+    name: str
+    inner: Inner = Inner()
+    iterations: int = 20
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"name": "a", "iteratons": 3}, ["iteratons", "did you mean 'iterations'?"]),
+        ({}, ["Outer.name must be given"]),
+        ({"name": "a", "iterations": "many"}, ["Outer.iterations", "'many'", "integer"]),
+    ],
+)
+def test_a_wrong_field_is_named_with_what_is_allowed(fields, words):
+    with pytest.raises(ConfigError) as caught:
+        Outer(**fields)
+    assert all(word in str(caught.value) for word in words), str(caught.value)
+
+
+def test_a_wrong_choice_names_the_nearest():
+    with pytest.raises(ConfigError, match="did you mean 'rademacher'"):
+        Inner(noise="rademacer")
+
+
+def test_an_out_of_range_value_is_refused():
+    with pytest.raises(ConfigError, match=r"Inner.sigma = -1.*greater than 0"):
+        Inner(sigma=-1)
+
+
+def test_override_reaches_inner_fields_and_keeps_the_rest():
+    job = Outer("a", iterations=5).override("inner.sigma", "2e-3").override("name", "b")
+    assert (job.inner.sigma, job.iterations, job.name) == (2e-3, 5, "b")
+
+
+@pytest.mark.parametrize("path", ["iner.sigma", "inner.sgima", "name.x"])
+def test_a_wrong_override_is_refused(path):
+    with pytest.raises(ConfigError):
+        Outer("a").override(path, "1")
+
+
+def test_json_holds_the_defaults_too():
+    assert Outer("a").to_json() == {
+        "kind": "Outer",
+        "name": "a",
+        "inner": {"kind": "Inner", "sigma": 0.001, "noise": "rademacher"},
+        "iterations": 20,
+    }
