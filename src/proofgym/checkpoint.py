@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 def rebuild(run: RunDirectory, at: int | None = None, cluster: Local | None = None) -> LoadedModel:
     """The run's model after `at` iterations (None: all that are durable)."""
-    from proofgym.evolution.replay import rebuild as replay
+    from proofgym.evolution import replay
 
     job = run.read_json("job.json")["job"]
     fields = {k: v for k, v in job["model"].items() if k != "kind"}
     loaded = (cluster or Local()).load(Model(**fields))
-    if not (run.path / "history.pges").exists():
+    if not (run.path / replay.HISTORY).exists():
         raise RunError(f"run {run.id} holds no history yet: no iteration was started")
-    replay(run.path, loaded.model, at=at, base_digest=loaded.digest)
+    replay.export(run.path, loaded.model, at)
     return loaded
 
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pydantic import Field
 
 from proofgym.config import Config
 from proofgym.types import Task, Verdict
+
+if TYPE_CHECKING:
+    from proofgym.lean.checker import LeanChecker
 
 
 class Lean(Config):
@@ -21,30 +26,31 @@ class Lean(Config):
     """Memory one proof may take."""
 
     def open(self, workers: int) -> LeanJudge:
-        from proofgym.lean.checker import open_checker
+        """Find Lean and a sandbox. Raises ToolchainError or SandboxError, saying what to do."""
+        from proofgym.lean.checker import LeanChecker
+        from proofgym.lean.toolchain import find_toolchain
+        from proofgym.sandboxes import Limits
+        from proofgym.sandboxes.choose import choose_sandbox
 
-        return LeanJudge(
-            open_checker(
-                toolchain=self.toolchain,
-                header=self.header,
-                wall_s=self.timeout,
-                memory_bytes=self.memory_mb << 20,
-                workers=workers,
-            )
+        toolchain, sandbox = find_toolchain(self.toolchain), choose_sandbox()
+        limits = Limits(
+            wall_s=self.timeout, cpu_s=self.timeout, memory_bytes=self.memory_mb << 20
         )
+        checker = LeanChecker(toolchain, sandbox, limits, self.header)
+        return LeanJudge(checker, f"{toolchain.describe()}, sandbox {sandbox.name}")
 
 
 class LeanJudge:
     """Hands the task's trusted statement and the model's proof to the checker."""
 
-    def __init__(self, checker) -> None:  # type: ignore[no-untyped-def]
-        self.checker = checker
+    def __init__(self, checker: LeanChecker, description: str) -> None:
+        self.checker, self._description = checker, description
 
     def judge(self, task: Task, text: str) -> Verdict:
         return self.checker.check(task.data["statement"], text)
 
     def describe(self) -> str:
-        return self.checker.describe()
+        return self._description
 
     def close(self) -> None:
         self.checker.close()
