@@ -18,7 +18,7 @@ from proofgym.lean.statement import Statement
 
 _INDENT = 2
 _AXIOMS = re.compile(
-    r"'[^\n]+' (?:(does not depend on any axioms)|depends on axioms: \[(.*)\])", re.S
+    r"'[^\n]+' (?:(does not depend on any axioms)|depends on axioms: \[(.*)\])", re.DOTALL
 )
 
 
@@ -87,8 +87,7 @@ def said(ending: Ending, messages: Iterable[Message]) -> dict[int, Message]:
             by_line[message.line] = message
     expected = f"fun {ending.mark} => {ending.mark} : Prop → Prop"
     for line in (ending.first, ending.last):
-        message = by_line.get(line)
-        if message is None or message.severity != "information" or message.text != expected:
+        if information(by_line, line) != expected:
             raise Unsigned("the commands after the proof did not run")
     return by_line
 

@@ -33,13 +33,13 @@ COMMANDS = frozenset(
     scoped seal section set_option show_panel_widgets simproc simproc_decl structure
     suppress_compilation syntax tactic_extension theorem unif_hint universe unsafe unseal
     variable
-    """.split()
+    """.split()  # noqa: SIM905
 )
 """Words that begin a command or change one. Lean reserves nearly all of them, so no ordinary
 name is lost; names that merely contain them (`end1`, `h.end`, `«theorem»`) are fine."""
 
 CODE = frozenset(
-    "by_elab eval% run_tac include_str include_bytes dbg_trace native_decide implemented_by".split()
+    "by_elab eval% run_tac include_str include_bytes dbg_trace native_decide implemented_by".split()  # noqa: SIM905
 )
 """Words that run code while Lean elaborates, read files, or trust compiled code."""
 
@@ -47,7 +47,7 @@ TRUSTED = frozenset(
     """
     sorryAx ofReduceBool ofReduceNat reduceBool reduceNat trustCompiler unsafeCast unsafeIO
     unsafeBaseIO unsafeEIO lcProof lcAny lcErased lcUnreachable lcCast lcVoid
-    """.split()
+    """.split()  # noqa: SIM905
 )
 """Constants that step around the kernel; no proof needs them by name."""
 
@@ -90,9 +90,7 @@ def _characters(proof: str, max_bytes: int) -> Refusal | None:
     except UnicodeEncodeError as error:
         return _at(proof, error.start, "encoding", "not valid UTF-8")
     if size > max_bytes:
-        return Refusal(
-            "oversize", f"the proof has {size} bytes; at most {max_bytes} are read", 1, 0
-        )
+        return Refusal("oversize", f"{size} bytes; at most {max_bytes} are read", 1, 0)
     for offset, char in enumerate(proof):
         if (char < " " and char != "\n") or "\x7f" <= char <= "\x9f":
             return _at(proof, offset, "control_character", f"control character {char!r}")

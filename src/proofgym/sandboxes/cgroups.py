@@ -206,7 +206,7 @@ def _mounts() -> dict[str, Path]:
         if kind == "cgroup2":
             mounts["unified"] = point
         elif kind == "cgroup":
-            mounts |= {name: point for name in wanted & set(options.split(","))}
+            mounts |= dict.fromkeys(wanted & set(options.split(",")), point)
     return mounts
 
 

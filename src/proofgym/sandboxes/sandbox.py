@@ -32,14 +32,8 @@ PROTECTIONS: Mapping[str, str] = {
 """Every protection a backend may claim, and what it means."""
 
 SYSTEM_PATHS = (
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/etc/ld.so.cache",
-    "/nix/store",
+    *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64"),
+    *("/etc/ld.so.cache", "/nix/store"),
 )
 """What a dynamically linked program needs, where it exists; shown read-only."""
 

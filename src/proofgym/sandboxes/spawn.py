@@ -139,8 +139,10 @@ def _follow(
     supervisor.drain(seen, out, err, limits)
     usage = _reap(process)
     report = _report(status)
-    cpu_s = max(usage.ru_utime + usage.ru_stime if usage else 0.0, group.cpu_s() if group else 0.0)
-    peak = group.peak_memory_bytes() if group else 0
+    cpu_s = usage.ru_utime + usage.ru_stime if usage else 0.0
+    peak = max(seen.peak_memory_bytes, usage.ru_maxrss * 1024 if usage else 0)
+    if group:  # counts the whole tree, daemons too
+        cpu_s, peak = max(cpu_s, group.cpu_s()), group.peak_memory_bytes() or peak
     ended_by, code, number = _classify(seen.killed, report, group, cpu_s, limits)
     return Outcome(
         ended_by=ended_by,
@@ -149,8 +151,7 @@ def _follow(
         stdout=bytes(seen.stdout),
         stderr=bytes(seen.stderr),
         cpu_s=cpu_s,
-        peak_memory_bytes=peak
-        or max(seen.peak_memory_bytes, usage.ru_maxrss * 1024 if usage else 0),
+        peak_memory_bytes=peak,
         reason=_text(seen.stderr) if ended_by == "infrastructure" else "",
     )
 

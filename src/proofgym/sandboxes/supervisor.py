@@ -6,6 +6,7 @@ memory nor blocks the reader; the deadline does not depend on the tree reading o
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
@@ -104,10 +105,8 @@ def _look(
 
 def send_kill(pidfd: int) -> None:
     """SIGKILL by pidfd: never hits a process that took over a used process id."""
-    try:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
         signal.pidfd_send_signal(pidfd, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass
 
 
 def wait_end(pidfd: int, seconds: float) -> bool:

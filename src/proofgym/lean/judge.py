@@ -1,0 +1,163 @@
+"""Turns how Lean ended, and what it said, into a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from proofgym.errors import TaskError
+from proofgym.lean.assembly import Assembled, Baseline, Unsigned, information, read_axioms, said
+from proofgym.lean.messages import Message, read_messages
+from proofgym.lean.policy import scan
+from proofgym.lean.statement import Statement
+from proofgym.lean.tokens import tokens
+from proofgym.sandboxes import Limits, Outcome
+from proofgym.sandboxes.limits import MIB
+from proofgym.types import Status, Verdict
+
+_LONGEST = 2000  # characters of a message kept in a verdict
+_SHOWN = 20  # messages kept in a verdict
+
+
+def judge_text(proof: str) -> Verdict | None:
+    """A verdict that needs no Lean."""
+    if refusal := scan(proof):
+        return _verdict(Status.REJECTED, f"{refusal}", policy=refusal.slug)
+    if all(token.kind == "comment" for token in tokens(proof)):
+        return _verdict(Status.FAILED, "the proof is empty")
+    return None
+
+
+def never_ran(outcome: Outcome) -> bool:
+    """Lean ended with an error status and without one word of its own: it never got to work."""
+    spoke = (b"PANIC", b"uncaught exception", b"overflow", b"out of memory", b"bad_alloc")
+    return (
+        outcome.ended_by == "exit"
+        and outcome.status != 0
+        and not read_messages(outcome.stdout)
+        and not any(word in outcome.stderr for word in spoke)
+    )
+
+
+def judge(file: Assembled, outcome: Outcome, baseline: Baseline, limits: Limits) -> Verdict:
+    """Turn how Lean ended, and what it said, into a verdict."""
+    messages = read_messages(outcome.stdout)
+    notes: dict[str, Any] = {
+        "messages": [_shown(file, it) for it in messages if it.line < file.ending.first][:_SHOWN],
+        "peak_memory": outcome.peak_memory_bytes,
+        "cpu_s": outcome.cpu_s,
+        "cached": False,
+    }
+    errors = [message for message in messages if message.severity not in ("information", "warning")]
+    if ending := _judge_ending(outcome, errors, limits):
+        return _verdict(*ending, **notes)
+    if errors:
+        if file.place(errors[0]) == "the header":
+            return _verdict(Status.INFRASTRUCTURE, _shown(file, errors[0]), **notes)
+        return _verdict(Status.FAILED, _shown(file, _first(file, errors)), **notes)
+    try:
+        return _judge_claims(file, messages, outcome, baseline, notes)
+    except Unsigned as error:
+        return _verdict(Status.REJECTED, str(error), **notes)
+
+
+def _judge_ending(
+    outcome: Outcome, errors: Sequence[Message], limits: Limits
+) -> tuple[Status, str] | None:
+    """A verdict that follows from how the process ended alone."""
+    match outcome.ended_by:
+        case "infrastructure":
+            return Status.INFRASTRUCTURE, outcome.reason
+        case "wall" | "cpu":
+            return Status.TIMEOUT, f"not done after {limits.wall_s:g} s ({outcome.ended_by} time)"
+        case "memory":
+            return Status.OUT_OF_MEMORY, f"more than {limits.memory_bytes // MIB} MiB needed"
+        case "output":
+            return Status.FAILED, "too much output"
+    tail = outcome.stderr[-500:].decode(errors="replace").strip()
+    if b"out of memory" in outcome.stderr or b"bad_alloc" in outcome.stderr:
+        return Status.OUT_OF_MEMORY, tail
+    for error in errors:
+        if "excessive memory consumption" in error.text:
+            return Status.OUT_OF_MEMORY, error.text[:_LONGEST]
+        if "(deterministic) timeout" in error.text:
+            return Status.TIMEOUT, error.text[:_LONGEST]
+    if outcome.ended_by == "signal":
+        return Status.CRASHED, f"Lean ended by signal {outcome.signal}: {tail}"
+    if never_ran(outcome):
+        return Status.INFRASTRUCTURE, f"Lean could not start: {tail}"
+    if outcome.status != 0 and not errors:
+        return Status.CRASHED, f"Lean ended with status {outcome.status}: {tail}"
+    return None
+
+
+def _judge_claims(
+    file: Assembled,
+    messages: Sequence[Message],
+    outcome: Outcome,
+    baseline: Baseline,
+    notes: dict[str, Any],
+) -> Verdict:
+    """No error: now the positive signs. Raises `Unsigned` where one is missing."""
+    ending = file.ending
+    by_line = said(ending, messages)
+    if information(by_line, ending.type_line) != baseline.type_text:
+        raise Unsigned("the theorem does not have the type of the statement")
+    assert ending.axioms_line is not None
+    axioms = read_axioms(information(by_line, ending.axioms_line) or "no answer")
+    notes["axioms"] = list(axioms)
+    for name, line in ending.axiom_lines.items():
+        if information(by_line, line) != baseline.axioms[name]:
+            raise Unsigned(f"the axiom {name} is not the header's")
+    if outside := [name for name in axioms if name not in baseline.axioms]:
+        what = "leaves something unproved" if "sorryAx" in outside else "rests on other axioms"
+        return _verdict(Status.REJECTED, f"the proof {what}: {', '.join(outside)}", **notes)
+    if outcome.status != 0:
+        raise Unsigned(f"Lean ended with status {outcome.status} without an error")
+    return _verdict(Status.PASSED, "", **notes)
+
+
+def read_baseline(
+    file: Assembled, outcome: Outcome, statement: Statement
+) -> Baseline | Verdict | TaskError:
+    messages = read_messages(outcome.stdout)
+    if outcome.ended_by == "infrastructure" or never_ran(outcome):
+        tail = outcome.reason or outcome.stderr[-500:].decode(errors="replace").strip()
+        return _verdict(Status.INFRASTRUCTURE, f"Lean could not be run: {tail}")
+    absent = set(file.ending.axiom_lines.values())
+    errors = [it for it in messages if it.severity == "error" and it.line not in absent]
+    if errors:
+        return TaskError(
+            f"Lean refuses the statement {statement.name!r}: {_shown(file, errors[0])}"
+        )
+    if outcome.ended_by != "exit":
+        return TaskError(
+            f"elaborating the statement {statement.name!r} alone ended by {outcome.ended_by}; "
+            "raise the checker's limits or simplify it"
+        )
+    try:
+        by_line = said(file.ending, messages)
+    except Unsigned as error:
+        return TaskError(f"Lean did not finish the statement {statement.name!r}: {error}")
+    type_text = information(by_line, file.ending.type_line)
+    if type_text is None:
+        return TaskError(f"Lean gives no type for {statement.name!r}")
+    known = {name: information(by_line, line) for name, line in file.ending.axiom_lines.items()}
+    present = {name: text for name, text in known.items() if text and text.startswith("axiom ")}
+    return Baseline(type_text, present)
+
+
+def _first(file: Assembled, errors: Sequence[Message]) -> Message:
+    """The error to show: the first that lies in the proof, else the first."""
+    inside = [it for it in errors if file.proof_line <= it.line < file.ending.first]
+    return min(inside or errors, key=lambda it: (it.line, it.column))
+
+
+def _shown(file: Assembled, message: Message) -> str:
+    text = message.text if len(message.text) <= _LONGEST else message.text[:_LONGEST] + " …"
+    return f"{file.place(message)}: {message.severity}: {text}"
+
+
+def _verdict(status: Status, message: str, **detail: Any) -> Verdict:
+    reward = {Status.PASSED: 1.0, Status.INFRASTRUCTURE: None}.get(status, 0.0)
+    return Verdict(status, reward, message, 0.0, {"cached": False, **detail})
