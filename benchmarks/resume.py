@@ -1,0 +1,115 @@
+"""Kill training with SIGKILL at random moments, resume it, and compare the final weights.
+
+    python benchmarks/resume.py [--kills 10]
+
+Trains SmolLM2-135M on Lean theorems in real processes: once undisturbed, once killed again and
+again at random. The last line is JSON: `kills`, `identical`, both digests, processes left over.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+EXAMPLE = Path(__file__).parent.parent / "examples" / "prove.py"
+SMALL = ["algorithm.population=4", "algorithm.prompts=2", "sampling.max_tokens=16"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        iterations = 2 * arguments.kills
+        say(f"undisturbed: {iterations} iterations")
+        start(root / "calm", iterations).wait()
+        calm = digest(root / "calm")
+        kills = disturb(root / "killed", iterations, arguments.kills, random.Random(arguments.seed))
+        killed = digest(root / "killed")
+    result = {
+        "kills": kills,
+        "identical": calm == killed,
+        "undisturbed": calm,
+        "killed": killed,
+        "left_over": len(leftovers()),
+    }
+    print(json.dumps(result))
+    sys.exit(0 if result["identical"] and kills >= arguments.kills else 1)
+
+
+def disturb(root: Path, iterations: int, wanted: int, draw: random.Random) -> int:
+    """Kill at random moments until `wanted` kills hit a live run, then let it finish."""
+    process, kills = start(root, iterations), 0
+    while kills < wanted:
+        delay = draw.uniform(3, 14)
+        time.sleep(delay)
+        if process.poll() is not None:
+            break  # finished before enough kills: reported as it is
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        kills += 1
+        say(f"kill {kills}/{wanted} after {delay:.1f} s; {durable(root)} iterations recorded")
+        process = resume(root) if any(root.glob("*/history.pges")) else start(root, iterations)
+    process.wait()
+    return kills
+
+
+def start(root: Path, iterations: int) -> subprocess.Popen[bytes]:
+    sets = [item for text in [*SMALL, f"iterations={iterations}"] for item in ("--set", text)]
+    return proofgym("train", str(EXAMPLE), *sets, "--runs", str(root))
+
+
+def resume(root: Path) -> subprocess.Popen[bytes]:
+    run = max(root.glob("*/history.pges")).parent
+    return proofgym("resume", str(run), "--runs", str(root))
+
+
+def digest(root: Path) -> str:
+    run = max(root.glob("*/history.pges")).parent
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "proofgym", "export", str(run), "--to", f"{folder}/model"]
+        return subprocess.check_output(command, text=True).split()[-1]
+
+
+def durable(root: Path) -> int:
+    found = sorted(root.glob("*/events.jsonl"))
+    return found[-1].read_text().count('"event": "iteration"') if found else 0
+
+
+def proofgym(*arguments: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "proofgym", *arguments],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def leftovers() -> list[str]:
+    """Command lines of Lean processes still alive."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue  # it ended while we looked
+        if "libleanshared" in line:
+            found.append(line)
+    return found
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()
