@@ -32,12 +32,12 @@ class Decoder:
         missing = [part for part in parts if not hasattr(body, part)]
         if missing:
             raise EngineError(
-                f"engine: {type(model).__name__} has no model.{missing[0]}; the transformers engine "
+                f"{type(model).__name__} has no model.{missing[0]}; the transformers engine "
                 "drives Llama, Qwen2 and Qwen3 style models; use the vLLM or server engine instead"
             )
         if "sliding_attention" in (getattr(model.config, "layer_types", None) or ()):
             raise EngineError(
-                "engine: sliding-window layers are not supported; use the vLLM or server engine"
+                "sliding-window layers are not supported; use the vLLM or server engine"
             )
         self.body, self.head, self.config = body, model.get_output_embeddings(), model.config
         self.layers = list(body.layers)
@@ -109,6 +109,6 @@ def _cache_argument(layer: Any) -> str:
         if name in known:
             return name
     raise EngineError(
-        f"engine: {type(layer).__name__} of this transformers release takes no cache that proofgym "
+        f"{type(layer).__name__} of this transformers release takes no cache that proofgym "
         "knows; use transformers 4.46 to 5.x, or the vLLM engine"
     )

@@ -74,7 +74,7 @@ class TransformersEngine:
     ) -> Iterator[tuple[Request, Completion]]:
         """Yield every request with its completion, in the order in which they finish."""
         if sampling.max_tokens < 1:
-            raise EngineError(f"engine: Sampling.max_tokens = {sampling.max_tokens}; it must be > 0")
+            raise EngineError(f"Sampling.max_tokens = {sampling.max_tokens}; it must be > 0")
         waiting = self._rows(requests)
         length = max((len(row.prompt_ids) for row in waiting), default=0) + sampling.max_tokens
         self._check_length(length)
@@ -98,7 +98,7 @@ class TransformersEngine:
         """Log-probability of each of `token_ids` after `prompt_ids`, at temperature 1."""
         self._check_length(len(prompt_ids) + len(token_ids))
         if not prompt_ids:
-            raise EngineError("engine: the prompt is empty; the first token has no distribution")
+            raise EngineError("the prompt is empty; the first token has no distribution")
         with _boundary(1):
             decoder = self._decoder
             ids_1T = torch.tensor([[*prompt_ids, *token_ids]], device=decoder.device)
@@ -116,7 +116,7 @@ class TransformersEngine:
             if request.prompt not in known:
                 known[request.prompt] = tuple(self.tokenizer.encode(request.prompt))
                 if not known[request.prompt]:
-                    raise EngineError("engine: a prompt is empty; give at least one character")
+                    raise EngineError("a prompt is empty; give at least one character")
         rows = [
             _Row(request, known[request.prompt], stream(self.seed, "sample", *request.key))
             for request in requests
@@ -128,7 +128,7 @@ class TransformersEngine:
         most = getattr(self.model.config, "max_position_embeddings", None) or length
         if length > most:
             raise EngineError(
-                f"engine: prompt and completion need {length} positions, the model has {most}; "
+                f"prompt and completion need {length} positions, the model has {most}; "
                 "shorten the prompts or lower Sampling.max_tokens"
             )
 
@@ -236,7 +236,7 @@ class _Batch:
         logprobs = logprobs_N.tolist()
         if not np.isfinite(logprobs).all():
             raise EngineError(
-                "engine: the policy's probabilities are not finite; the weights have diverged "
+                "the policy's probabilities are not finite; the weights have diverged "
                 "(lower sigma or the learning rate, or use dtype bfloat16 or float32)"
             )
         for row, token, logprob in zip(rows, tokens_N.tolist(), logprobs, strict=True):
@@ -287,7 +287,7 @@ def _boundary(max_batch: int) -> Iterator[None]:
         raise
     except torch.OutOfMemoryError as error:
         raise EngineError(
-            f"engine: out of memory; lower max_batch (now {max_batch}) or Sampling.max_tokens"
+            f"out of memory; lower max_batch (now {max_batch}) or Sampling.max_tokens"
         ) from error
     except (RuntimeError, ValueError, IndexError, TypeError, KeyError) as error:
-        raise EngineError(f"engine: generation failed: {error}") from error
+        raise EngineError(f"generation failed: {error}") from error

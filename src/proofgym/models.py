@@ -1,0 +1,185 @@
+"""Loads the policy: weights, tokenizer, and the digests that name them.
+
+Two digests: `base_digest` names the weights as they are stored, whatever precision they are then
+used in (adapters are tied to it); `digest` names the weights as loaded, an adapter merged in and
+rounded to the dtype, and is what an ES history starts from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import re
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from torch import Tensor
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from proofgym.adapter import merge, read_adapter
+from proofgym.catalogue import PACKAGED
+from proofgym.errors import ModelError, nearest
+from proofgym.model_cache import gguf_directory, packaged_directory, recorded
+
+_DTYPES = {
+    "float32": torch.float32,
+    "bfloat16": torch.bfloat16,
+    "float16": torch.float16,
+}
+
+
+@dataclass(slots=True)
+class LoadedModel:
+    """A policy in memory: evaluation mode, gradients off."""
+
+    model: Any
+    tokenizer: Any
+    digest: str
+    """Of the weights as loaded."""
+    base_digest: str
+    """Of the weights as stored, before the adapter and the dtype."""
+    source: str
+    """Where they came from, for a reader."""
+    adapter_digest: str | None = None
+    """Of the adapter's file."""
+
+
+def load_model(
+    name: str,
+    *,
+    dtype: str = "float32",
+    adapter: str | Path | None = None,
+    device: str = "cpu",
+    digest: str | None = None,
+) -> LoadedModel:
+    """Load a packaged model, a directory, a GGUF file or a hub model, with an adapter merged.
+
+    `digest`, if given, is what `LoadedModel.digest` must be. Raises ModelError.
+    """
+    if dtype not in _DTYPES:
+        raise ModelError(f"dtype {dtype!r}: {nearest(dtype, _DTYPES)}")
+    where, source, expected = _locate(name)
+    model, tokenizer = _read(name, where)
+    base_digest = weights_digest(model)
+    if expected and base_digest != expected:
+        raise ModelError(
+            f"{name}: the weights in {where} have digest {base_digest}, expected {expected}; "
+            "remove that directory and load again"
+        )
+    adapter_digest = None
+    if adapter is not None:
+        found = read_adapter(adapter)
+        adapter_digest = found.digest
+        merge(found, model, base_digest)
+        source += f" + {found.name}"
+    model.requires_grad_(False).eval().to(_DTYPES[dtype])
+    loaded_digest = weights_digest(model)
+    if digest is not None and digest != loaded_digest:
+        raise ModelError(
+            f"{source} in {dtype} has weights digest {loaded_digest}, expected {digest}; "
+            "use the model, adapter and dtype that the digest was made with"
+        )
+    return LoadedModel(
+        model.to(device), tokenizer, loaded_digest, base_digest, source, adapter_digest
+    )
+
+
+def weights_digest(model: Any) -> str:
+    """SHA-256 over (name, dtype, shape, SHA-256 of the bytes) of every parameter, by name.
+
+    A tied tensor counts once. Where the weights live makes no difference.
+    """
+    named = sorted(model.named_parameters())
+    with ThreadPoolExecutor(4) as pool:  # hashing lets go of the interpreter lock
+        contents = list(pool.map(lambda item: _content_digest(item[1]), named))
+    total = hashlib.sha256()
+    for (name, tensor), content in zip(named, contents, strict=True):
+        dtype = str(tensor.dtype).removeprefix("torch.")
+        shape = "x".join(map(str, tensor.shape))
+        total.update(f"{name}\0{dtype}\0{shape}\0".encode() + content)
+    return total.hexdigest()
+
+
+def dtype_argument(dtype: Any) -> dict[str, Any]:
+    """`from_pretrained`'s name for the dtype changed in transformers 4.56."""
+    major, minor = (int(part) for part in transformers.__version__.split(".")[:2])
+    return {"dtype" if (major, minor) >= (4, 56) else "torch_dtype": dtype}
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """No progress bars or advice from transformers while we load: we say what matters."""
+    logger = logging.getLogger("transformers")
+    level = logger.level
+    bars = transformers.utils.logging.is_progress_bar_enabled()
+    transformers.utils.logging.disable_progress_bar()
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+        if bars:
+            transformers.utils.logging.enable_progress_bar()
+
+
+def _content_digest(tensor: Tensor) -> bytes:
+    plain = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8)
+    return hashlib.sha256(plain.numpy().data).digest()
+
+
+def _locate(name: str) -> tuple[Path | str, str, str | None]:
+    """What to give `from_pretrained`, a readable source, and the base digest if it is known."""
+    if name in PACKAGED:
+        packaged = PACKAGED[name]
+        where = packaged_directory(name, packaged)
+        source = f"{name} ({packaged.package} {packaged.version})"
+        return where, source, packaged.weights_digest
+    path = Path(name).expanduser()
+    if path.suffix == ".gguf":
+        if not path.is_file():
+            raise ModelError(f"{name}: there is no such file")
+        where = gguf_directory(path)
+        return where, path.name, recorded(where)["weights_digest"]
+    if path.is_dir():
+        return path, name, recorded(path).get("weights_digest")
+    if not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
+        raise ModelError(f"{name}: no such packaged model or directory; {nearest(name, PACKAGED)}")
+    return name, name, None
+
+
+def _read(name: str, where: Path | str) -> tuple[Any, Any]:
+    """Model in its stored dtype, on the CPU, and tokenizer."""
+    options: dict[str, Any] = {"local_files_only": True} if isinstance(where, Path) else {}
+    with quiet():
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(where, **options)
+            model = AutoModelForCausalLM.from_pretrained(
+                where, attn_implementation="sdpa", **dtype_argument("auto"), **options
+            )
+        except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+            raise _unreadable(name, where, error) from error
+    return model, tokenizer
+
+
+def _unreadable(name: str, where: Path | str, error: Exception) -> ModelError:
+    reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
+    if isinstance(where, Path):
+        return ModelError(f"{name}: not a loadable model directory: {reason}")
+    return ModelError(
+        f"{name}: cannot be had from the model hub: {reason}. Check the name and the network (and "
+        "HF_TOKEN for a gated model), give a local directory or GGUF file, or use a packaged "
+        f"model: {nearest(name.split('/')[-1].lower(), PACKAGED)}"
+    )
+
+
+def named_linears(model: Any) -> Iterable[tuple[str, Any]]:
+    """Every linear layer of the decoder layers (not the head, often tied to the embedding)."""
+    for name, module in model.named_modules():
+        if isinstance(module, torch.nn.Linear) and ".layers." in f".{name}":
+            yield name, module
