@@ -1,4 +1,4 @@
 prelude
-import Init.Classical
+import Init.List
 
 /-! The root module: what an ordinary Lean file imports without saying so. -/

@@ -59,6 +59,10 @@ theorem Classical.choose_spec {α : Sort u} {p : α → Prop} (h : ∃ x, p x) :
     | .inl h => ⟨isTrue h⟩
     | .inr h => ⟨isFalse h⟩)
 
+namespace Classical
+attribute [scoped instance 10] propDecidable
+end Classical
+
 theorem Classical.byCases {p q : Prop} (hpq : p → q) (hnpq : ¬p → q) : q :=
   (Classical.em p).elim hpq hnpq
 theorem Classical.byContradiction {p : Prop} (h : ¬p → False) : p :=
@@ -132,6 +136,19 @@ theorem of_decide_eq_self_eq_true {α : Sort u} [inst : DecidableEq α] (a : α)
 @[inline] def decidable_of_decidable_of_iff {p q : Prop} [Decidable p] (h : p ↔ q) : Decidable q :=
   if hp : p then isTrue (h.mp hp) else isFalse fun hq => hp (h.mpr hq)
 
+instance instSubsingletonDecidable (p : Prop) : Subsingleton (Decidable p) :=
+  ⟨fun
+    | isTrue _, isTrue _ => rfl
+    | isFalse _, isFalse _ => rfl
+    | isTrue h, isFalse hn => absurd h hn
+    | isFalse hn, isTrue h => absurd h hn⟩
+protected theorem Subsingleton.elim {α : Sort u} [h : Subsingleton α] (a b : α) : a = b :=
+  h.allEq a b
+protected theorem Subsingleton.helim {α β : Sort u} [h₁ : Subsingleton α] (h₂ : α = β) (a : α)
+    (b : β) : HEq a b := by
+  subst h₂
+  exact heq_of_eq (Subsingleton.elim a b)
+
 instance instDecidableTrue : Decidable True := isTrue trivial
 instance instDecidableFalse : Decidable False := isFalse not_false
 instance instDecidableAnd {p q : Prop} [dp : Decidable p] [dq : Decidable q] : Decidable (p ∧ q) :=
@@ -189,16 +206,32 @@ theorem dif_neg {c : Prop} {h : Decidable c} (hnc : ¬c) {α : Sort u} {t : c �
   cases h with
   | isTrue hc => exact absurd hc hnc
   | isFalse _ => rfl
-theorem ite_cond_eq_true {α : Sort u} {c : Prop} {x : Decidable c} (a b : α) (h : c = True) :
-    ite c a b = a := if_pos (of_eq_true h)
-theorem ite_cond_eq_false {α : Sort u} {c : Prop} {x : Decidable c} (a b : α) (h : c = False) :
-    ite c a b = b := if_neg (of_eq_false h)
 theorem ite_congr {α : Sort u} {b c : Prop} {x y u v : α} {s : Decidable b} [Decidable c]
     (h₁ : b = c) (h₂ : c → x = u) (h₃ : ¬c → y = v) : ite b x y = ite c u v := by
   subst h₁
   cases Decidable.em b with
   | inl h => rw [if_pos h, if_pos h, h₂ h]
   | inr h => rw [if_neg h, if_neg h, h₃ h]
+theorem ite_eq_left {c : Prop} {h : Decidable c} (hc : c) {α : Sort u} {t e : α} :
+    ite c t e = t := if_pos hc
+theorem ite_eq_right {c : Prop} {h : Decidable c} (hnc : ¬c) {α : Sort u} {t e : α} :
+    ite c t e = e := if_neg hnc
+theorem dite_eq_left {c : Prop} {h : Decidable c} (hc : c) {α : Sort u} {t : c → α}
+    {e : ¬c → α} : dite c t e = t hc := dif_pos hc
+theorem dite_eq_right {c : Prop} {h : Decidable c} (hnc : ¬c) {α : Sort u} {t : c → α}
+    {e : ¬c → α} : dite c t e = e hnc := dif_neg hnc
+theorem ite_eq_left_of_eq_true {α : Sort u} {c : Prop} {x : Decidable c} (a b : α)
+    (h : c = True) : ite c a b = a := if_pos (of_eq_true h)
+theorem ite_eq_right_of_eq_false {α : Sort u} {c : Prop} {x : Decidable c} (a b : α)
+    (h : c = False) : ite c a b = b := if_neg (of_eq_false h)
+theorem dite_eq_left_of_eq_true {α : Sort u} {c : Prop} {x : Decidable c} {t : c → α}
+    {e : ¬c → α} (h : c = True) : dite c t e = t (of_eq_true h) := dif_pos (of_eq_true h)
+theorem dite_eq_right_of_eq_false {α : Sort u} {c : Prop} {x : Decidable c} {t : c → α}
+    {e : ¬c → α} (h : c = False) : dite c t e = e (of_eq_false h) := dif_neg (of_eq_false h)
+theorem ite_cond_congr {α : Sort u} {b c : Prop} {s : Decidable b} [Decidable c] {x y : α}
+    (h₁ : b = c) : ite b x y = ite c x y := ite_congr h₁ (fun _ => rfl) (fun _ => rfl)
+theorem dite_eq_ite {α : Sort u} {P : Prop} {a b : α} [Decidable P] :
+    (dite P (fun _ => a) fun _ => b) = ite P a b := rfl
 theorem if_true {α : Sort u} {h : Decidable True} (t e : α) : ite True t e = t := if_pos trivial
 theorem if_false {α : Sort u} {h : Decidable False} (t e : α) : ite False t e = e := if_neg id
 
@@ -210,9 +243,9 @@ instance {c : Prop} {t e : Prop} [dc : Decidable c] [dt : Decidable t] [de : Dec
 
 /-! ### Chains of relations -/
 
-class Trans {α : Sort u} {β : Sort v} {γ : Sort w} (r : α → β → Sort _) (s : β → γ → Sort _)
-    (t : outParam (α → γ → Sort _)) where
-  trans : {a : α} → {b : β} → {c : γ} → r a b → s b c → t a c
+class Trans.{x, y, z, a, b, c} {α : Sort a} {β : Sort b} {γ : Sort c} (r : α → β → Sort x)
+    (s : β → γ → Sort y) (t : outParam (α → γ → Sort z)) where
+  trans {a : α} {b : β} {c : γ} : r a b → s b c → t a c
 
 export Trans (trans)
 

@@ -27,7 +27,7 @@ theorem Eq.comm {α : Sort u} {a b : α} : a = b ↔ b = a := ⟨Eq.symm, Eq.sym
 theorem eq_comm {α : Sort u} {a b : α} : a = b ↔ b = a := Eq.comm
 theorem eq_self {α : Sort u} (a : α) : (a = a) = True := propext ⟨fun _ => True.intro, fun _ => rfl⟩
 
-theorem Ne.symm {α : Sort u} {a b : α} (h : a ≠ b) : b ≠ a := fun e => h e.symm
+@[symm] theorem Ne.symm {α : Sort u} {a b : α} (h : a ≠ b) : b ≠ a := fun e => h e.symm
 theorem ne_comm {α : Sort u} {a b : α} : a ≠ b ↔ b ≠ a := ⟨Ne.symm, Ne.symm⟩
 theorem Ne.intro {α : Sort u} {a b : α} (h : a = b → False) : a ≠ b := h
 theorem Ne.elim {α : Sort u} {a b : α} (h : a ≠ b) : a = b → False := h
@@ -209,3 +209,27 @@ theorem funext {α : Sort u} {β : α → Sort v} {f g : (x : α) → β x} (h :
   let app (q : Quot fun (f g : (x : α) → β x) => ∀ x, f x = g x) (x : α) : β x :=
     Quot.lift (fun (f : (x : α) → β x) => f x) (fun _ _ h => h x) q
   show app (Quot.mk _ f) = app (Quot.mk _ g) from congrArg app (Quot.sound h)
+
+attribute [ext] Prod PProd Sigma PSigma Subtype funext propext
+
+/-! ### Injectivity of constructors -/
+
+theorem Eq.propIntro {a b : Prop} (h₁ : a → b) (h₂ : b → a) : a = b := propext ⟨h₁, h₂⟩
+
+abbrev HEq.homo_ndrec.{u1, u2} {α : Sort u2} {a : α} {motive : α → Sort u1} (m : motive a) {b : α}
+    (h : HEq a b) : motive b :=
+  (eq_of_heq h).ndrec m
+
+theorem Lean.injEq_helper {P Q R : Prop} : (P → Q → R) → P ∧ Q → R := fun h ⟨hp, hq⟩ => h hp hq
+
+gen_injective_theorems% Prod
+gen_injective_theorems% PProd
+gen_injective_theorems% MProd
+gen_injective_theorems% Subtype
+gen_injective_theorems% Sum
+gen_injective_theorems% PSum
+gen_injective_theorems% Sigma
+gen_injective_theorems% PSigma
+gen_injective_theorems% Nat
+gen_injective_theorems% Option
+gen_injective_theorems% List

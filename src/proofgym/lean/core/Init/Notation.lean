@@ -8,6 +8,33 @@ the later declaration is tried first. -/
 set_option autoImplicit false
 set_option linter.unusedVariables false
 
+/-! ### Precedences and priorities -/
+
+@[extern "native", prec_parser] opaque precArg : Lean.ParserDescr
+@[extern "native", macro precArg] opaque _aux_Init_Notation___macroRules_precArg_1 : Lean.Macro
+@[extern "native", prec_parser] opaque precLead : Lean.ParserDescr
+@[extern "native", macro precLead] opaque _aux_Init_Notation___macroRules_precLead_1 : Lean.Macro
+@[extern "native", prec_parser] opaque precMax : Lean.ParserDescr
+@[extern "native", macro precMax] opaque _aux_Init_Notation___macroRules_precMax_1 : Lean.Macro
+@[extern "native", prec_parser] opaque precMin : Lean.ParserDescr
+@[extern "native", macro precMin] opaque _aux_Init_Notation___macroRules_precMin_1 : Lean.Macro
+@[extern "native", prec_parser] opaque precMin1 : Lean.ParserDescr
+@[extern "native", macro precMin1] opaque _aux_Init_Notation___macroRules_precMin1_1 : Lean.Macro
+@[extern "native", prec_parser] opaque «prec(_)» : Lean.ParserDescr
+@[extern "native", macro «prec(_)»] opaque «_aux_Init_Notation___macroRules_prec(_)_1» : Lean.Macro
+@[extern "native", prio_parser] opaque prioDefault : Lean.ParserDescr
+@[extern "native", macro prioDefault] opaque _aux_Init_Notation___macroRules_prioDefault_1 : Lean.Macro
+@[extern "native", prio_parser] opaque prioHigh : Lean.ParserDescr
+@[extern "native", macro prioHigh] opaque _aux_Init_Notation___macroRules_prioHigh_1 : Lean.Macro
+@[extern "native", prio_parser] opaque prioLow : Lean.ParserDescr
+@[extern "native", macro prioLow] opaque _aux_Init_Notation___macroRules_prioLow_1 : Lean.Macro
+@[extern "native", prio_parser] opaque prioMid : Lean.ParserDescr
+@[extern "native", macro prioMid] opaque _aux_Init_Notation___macroRules_prioMid_1 : Lean.Macro
+@[extern "native", prio_parser] opaque «prio(_)» : Lean.ParserDescr
+@[extern "native", macro «prio(_)»] opaque «_aux_Init_Notation___macroRules_prio(_)_1» : Lean.Macro
+
+/-! ### Terms -/
+
 declare_syntax_cat binderPred
 
 @[extern "native", term_parser] opaque Lean.«term∀__,_» : Lean.ParserDescr

@@ -85,6 +85,10 @@ theorem congrFun {α : Sort u} {β : α → Sort v} {f g : (x : α) → β x} (h
     Eq (f a) (g a) :=
   Eq.ndrec (motive := fun (g : (x : α) → β x) => Eq (f a) (g a)) (Eq.refl (f a)) h
 
+theorem congrFun' {α : Sort u} {β : Sort v} {f g : α → β} (h : Eq f g) (a : α) :
+    Eq (f a) (g a) :=
+  congrFun h a
+
 @[macro_inline] def cast {α β : Sort u} (h : Eq α β) (a : α) : β :=
   Eq.rec (motive := fun γ _ => γ) a h
 
@@ -107,7 +111,7 @@ export Bool (false true)
 @[macro_inline] def cond {α : Sort u} (c : Bool) (x y : α) : α :=
   Bool.casesOn (motive := fun _ => α) c y x
 
-@[reducible] def Not (a : Prop) : Prop := a → False
+def Not (a : Prop) : Prop := a → False
 
 set_option linter.defProp false in
 @[match_pattern] def rfl {α : Sort u} {a : α} : Eq a a := Eq.refl a
@@ -225,6 +229,8 @@ protected def Nat.decEq (n m : Nat) : Decidable (Eq n m) :=
   match h : Nat.beq n m with
   | true => isTrue (Nat.eq_of_beq_eq_true h)
   | false => isFalse (Nat.ne_of_beq_eq_false h)
+
+attribute [gen_constructor_elims] Bool Nat
 
 @[inline] instance instDecidableEqNat : DecidableEq Nat := Nat.decEq
 

@@ -24,8 +24,6 @@ declare_syntax_cat conv (behavior := both)
 @[extern "native", tactic_parser] opaque Lean.Elab.Tactic.Ext.ext : Lean.ParserDescr
 @[extern "native", tactic_parser] opaque Lean.Elab.Tactic.Ext.tacticExt1___ : Lean.ParserDescr
 @[extern "native", macro Lean.Elab.Tactic.Ext.tacticExt1___] opaque Lean.Elab.Tactic.Ext._aux_Init_Ext___macroRules_Lean_Elab_Tactic_Ext_tacticExt1____1 : Lean.Macro
-@[extern "native", tactic_parser] opaque Lean.Parser.Tactic.acNf0 : Lean.ParserDescr
-@[extern "native", tactic_parser] opaque Lean.Parser.Tactic.acRfl : Lean.ParserDescr
 @[extern "native", tactic_parser] opaque Lean.Parser.Tactic.allGoals : Lean.ParserDescr
 @[extern "native", tactic_parser] opaque Lean.Parser.Tactic.anyGoals : Lean.ParserDescr
 @[extern "native", tactic_parser] opaque Lean.Parser.Tactic.apply : Lean.ParserDescr
@@ -113,8 +111,6 @@ declare_syntax_cat conv (behavior := both)
 @[extern "native", macro Lean.Parser.Tactic.tacDepIfThenElse] opaque Lean.Parser.Tactic._aux_Init_TacticsExtra___macroRules_Lean_Parser_Tactic_tacDepIfThenElse_1 : Lean.Macro
 @[extern "native", tactic_parser] opaque Lean.Parser.Tactic.tacIfThenElse : Lean.ParserDescr
 @[extern "native", macro Lean.Parser.Tactic.tacIfThenElse] opaque Lean.Parser.Tactic._aux_Init_TacticsExtra___macroRules_Lean_Parser_Tactic_tacIfThenElse_1 : Lean.Macro
-@[extern "native", tactic_parser] opaque Lean.Parser.Tactic.tacticAc_nf_ : Lean.ParserDescr
-@[extern "native", macro Lean.Parser.Tactic.tacticAc_nf_] opaque Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticAc_nf__1 : Lean.Macro
 @[extern "native", tactic_parser] opaque Lean.Parser.Tactic.tacticAdmit : Lean.ParserDescr
 @[extern "native", macro Lean.Parser.Tactic.tacticAdmit] opaque Lean.Parser.Tactic._aux_Init_Tactics___macroRules_Lean_Parser_Tactic_tacticAdmit_1 : Lean.Macro
 @[extern "native", tactic_parser] opaque Lean.Parser.Tactic.tacticAnd_intros : Lean.ParserDescr
@@ -240,7 +236,6 @@ declare_syntax_cat conv (behavior := both)
 @[extern "native", tactic_parser] opaque tacticSimp_wf : Lean.ParserDescr
 @[extern "native", macro tacticSimp_wf] opaque _aux_Init_WFTactics___macroRules_tacticSimp_wf_1 : Lean.Macro
 @[extern "native", tactic_parser] opaque Lean.Parser.Tactic.classical : Lean.ParserDescr
-@[extern "native", tactic_parser] opaque Lean.Parser.Tactic.omega : Lean.ParserDescr
 
 /-! ### Rewriting inside a term -/
 
