@@ -12,12 +12,11 @@ import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from functools import cache
-from pathlib import Path
 
 from proofgym.sandboxes import seccomp
 from proofgym.sandboxes.cgroups import own_cgroups
 from proofgym.sandboxes.limits import Limits
-from proofgym.sandboxes.sandbox import DEVICES, SYSTEM_PATHS, Outcome, Sandbox, infrastructure
+from proofgym.sandboxes.sandbox import DEVICES, SYSTEM_PATHS, Job, Outcome, Sandbox, infrastructure
 from proofgym.sandboxes.spawn import Plumbing, execute
 
 _OWN = frozenset(
@@ -41,37 +40,25 @@ class Bubblewrap(Sandbox):
         more |= {"syscalls"} if seccomp.supported() else set()
         return _OWN | own_cgroups().covers | more
 
-    def run(
-        self,
-        argv: Sequence[str],
-        *,
-        files: Mapping[str, bytes] | None = None,
-        env: Mapping[str, str] | None = None,
-        read_only: Sequence[Path] = (),
-        limits: Limits | None = None,
-        stdin: bytes = b"",
-    ) -> Outcome:
+    def _run(self, job: Job) -> Outcome:
         if self._program is None:
             return infrastructure("bubblewrap (bwrap) is not installed")
-        if not Path(argv[0]).exists():
-            return infrastructure(f"no such program: {argv[0]}")
-        limits = limits or Limits()
         program = self._program
 
         def build(plumbing: Plumbing) -> list[str]:
             return [
                 program,
                 *_isolation(plumbing),
-                *_visible(read_only),
-                *self._scratch(limits),
+                *_visible(job.read_only),
+                *self._scratch(job.limits),
                 *_contents(plumbing.files),
-                *_environment(env or {}),
+                *_environment(job),
                 "--",
-                *argv,
+                *job.argv,
             ]
 
         hidden = {seccomp.NAME: seccomp.filter_bytes()} if seccomp.supported() else {}
-        return execute(build, files={**(files or {}), **hidden}, stdin=stdin, limits=limits)
+        return execute(build, files={**job.files, **hidden}, stdin=job.stdin, limits=job.limits)
 
     def _scratch(self, limits: Limits) -> list[str]:
         size = ["--size", str(limits.scratch_bytes)] if self._sizes() else []
@@ -98,7 +85,7 @@ def _isolation(plumbing: Plumbing) -> list[str]:
     ]
 
 
-def _visible(read_only: Sequence[Path]) -> list[str]:
+def _visible(read_only: Sequence[str]) -> list[str]:
     options = ["--proc", "/proc"]
     for name in SYSTEM_PATHS:
         if os.path.islink(name):
@@ -108,7 +95,7 @@ def _visible(read_only: Sequence[Path]) -> list[str]:
     for name in DEVICES:
         options += ["--dev-bind-try", name, name]
     for path in read_only:
-        options += ["--ro-bind", str(path), str(path)]
+        options += ["--ro-bind", path, path]
     return options
 
 
@@ -120,9 +107,8 @@ def _contents(files: Mapping[str, int]) -> list[str]:
     return [*options, "--remount-ro", "/"]
 
 
-def _environment(env: Mapping[str, str]) -> list[str]:
-    basic = {"HOME": SCRATCH, "TMPDIR": SCRATCH, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
+def _environment(job: Job) -> list[str]:
     options = []
-    for name, value in {**basic, **env}.items():
+    for name, value in job.environment(SCRATCH).items():
         options += ["--setenv", name, value]
     return options

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from proofgym.errors import SandboxError, nearest
 from proofgym.sandboxes.bubblewrap import Bubblewrap
 from proofgym.sandboxes.limits import Limits
+from proofgym.sandboxes.limits_only import LimitsOnly
+from proofgym.sandboxes.namespaces import Namespaces
 from proofgym.sandboxes.sandbox import PROTECTIONS, Sandbox
 
 ISOLATED = frozenset({"process_tree", "orphans", "network", "filesystem", "processes_hidden"})
@@ -54,7 +56,7 @@ def _probe_all() -> list[Sandbox]:
 
 
 def _candidates() -> list[Sandbox]:
-    return [Bubblewrap()]
+    return [Bubblewrap(), Namespaces(), LimitsOnly()]
 
 
 def _works(sandbox: Sandbox) -> bool:

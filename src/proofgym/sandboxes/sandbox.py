@@ -7,12 +7,14 @@ raises for what the program does, nor for a fault of the machinery: the latter c
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
 
+from proofgym.errors import SandboxError
 from proofgym.sandboxes.limits import Limits
 
 EndedBy = Literal["exit", "signal", "wall", "cpu", "memory", "output", "infrastructure"]
@@ -56,6 +58,23 @@ class Outcome:
     """For "infrastructure": what went wrong, and what to do."""
 
 
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One run as asked for; see `Sandbox.run`."""
+
+    argv: tuple[str, ...]
+    files: Mapping[str, bytes]
+    env: Mapping[str, str]
+    read_only: tuple[str, ...]
+    limits: Limits
+    stdin: bytes
+
+    def environment(self, scratch: str) -> dict[str, str]:
+        """The program's whole environment."""
+        basic = {"HOME": scratch, "TMPDIR": scratch, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
+        return {**basic, **self.env}
+
+
 class Sandbox(ABC):
     """One way to run a program apart from this machine."""
 
@@ -71,7 +90,6 @@ class Sandbox(ABC):
         """The keys of `PROTECTIONS` that do not hold."""
         return frozenset(PROTECTIONS) - self.protections
 
-    @abstractmethod
     def run(
         self,
         argv: Sequence[str],
@@ -87,11 +105,30 @@ class Sandbox(ABC):
         Args:
             files: relative name to content, placed in the scratch folder, which is the working
                 directory; the program should name them relatively.
-            env: the whole environment; nothing of ours is inherited.
+            env: the environment, besides HOME, TMPDIR, PATH and LANG; nothing is inherited.
             read_only: paths the program may read, besides `SYSTEM_PATHS`, under their own names.
             limits: what ends it.
             stdin: its standard input.
         """
+        for path in (argv[0], *read_only):
+            if not os.path.isabs(path) or not os.path.exists(path):
+                return infrastructure(f"no such absolute path: {path}")
+        for name in files or {}:
+            if os.path.isabs(name) or os.path.normpath(name) != name or name.startswith("."):
+                raise SandboxError(f"{name!r} is no plain relative name of a file")
+        job = Job(
+            tuple(argv),
+            files or {},
+            env or {},
+            tuple(map(str, read_only)),
+            limits or Limits(),
+            stdin,
+        )
+        return self._run(job)
+
+    @abstractmethod
+    def _run(self, job: Job) -> Outcome:
+        """Run a checked job."""
 
     def describe(self) -> str:
         """One line: the backend, and what it does not protect from."""

@@ -71,6 +71,7 @@ _REFUSED: dict[str, tuple[int, int]] = {
     "migrate_pages": (256, 238),
     "mbind": (237, 235),
 }
+_SOCKET = (41, 198)
 _CLONE = (56, 220)
 _CLONE_NAMESPACES = 0x7E020000  # every CLONE_NEW* flag that clone takes
 _CLONE3 = 435
@@ -88,11 +89,12 @@ def supported() -> bool:
 
 
 @cache
-def filter_bytes() -> bytes:
-    """The filter as an array of `struct sock_filter`."""
+def filter_bytes(network: bool = True) -> bytes:
+    """The filter as an array of `struct sock_filter`; without `network` it refuses sockets too."""
     machine = platform.machine()
     column = list(_ARCHITECTURES).index(machine)
     refused = sorted(pair[column] for pair in _REFUSED.values() if pair[column] >= 0)
+    refused += [] if network else [_SOCKET[column]]
     code = [
         _step(_LOAD, _ARCHITECTURE),
         _step(_JUMP_EQUAL, _ARCHITECTURES[machine], 1, 0),

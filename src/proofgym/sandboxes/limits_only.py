@@ -1,0 +1,105 @@
+"""The last resort: no namespaces, as in most containers. Limits, a system-call filter, Landlock.
+
+Much weaker than the other backends where the kernel has no Landlock (Linux 5.13; version 6 of
+its interface, Linux 6.12, for signals): then the program can read what its user can read.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+from proofgym.sandboxes import seccomp
+from proofgym.sandboxes.cgroups import own_cgroups
+from proofgym.sandboxes.namespaces import SPEC, launch, visible
+from proofgym.sandboxes.sandbox import DEVICES, SYSTEM_PATHS, Job, Outcome, Sandbox, infrastructure
+from proofgym.sandboxes.spawn import execute
+
+_NOBODY = 65534
+_LANDLOCK_CREATE = 444
+
+
+class LimitsOnly(Sandbox):
+    """Runs programs beside everything else on this machine, within limits."""
+
+    name = "limits_only"
+
+    @property
+    def protections(self) -> frozenset[str]:
+        found = set(own_cgroups().covers)
+        if seccomp.supported():
+            found |= {"syscalls", "network"}
+        if landlock_version() >= 3:
+            found |= {"filesystem"}
+        if landlock_version() >= 6:  # the program cannot signal the launcher that ends its tree
+            found |= {"process_tree", "orphans", "processes_hidden"}
+        if os.geteuid() != 0:
+            found |= {"privileges"}
+        return frozenset(found)
+
+    def _run(self, job: Job) -> Outcome:
+        if not seccomp.supported():
+            return infrastructure("only Linux on x86-64 or aarch64 has this backend")
+        shown = visible(job.read_only)
+        drop_to = _NOBODY if os.geteuid() == 0 and _all_may_read([job.argv[0], *shown]) else None
+        try:
+            scratch = _make_scratch(job.files, drop_to)
+        except OSError as error:
+            return infrastructure(f"no scratch folder: {error}")
+        spec = {
+            "mode": "limits_only",
+            "argv": list(job.argv),
+            "env": job.environment(scratch),
+            "read_only": shown + [path for path in SYSTEM_PATHS if os.path.islink(path)],
+            "devices": [path for path in DEVICES if os.path.exists(path)],
+            "scratch": scratch,
+            "drop_to": drop_to,
+            "landlock": landlock_version(),
+            "seccomp": seccomp.filter_bytes(network=False),
+        }
+        try:
+            return execute(
+                lambda plumbing: launch(plumbing, spec),
+                files={SPEC: b""},
+                stdin=job.stdin,
+                limits=job.limits,
+                kill_below=True,
+            )
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+
+@cache
+def landlock_version() -> int:
+    """The kernel's Landlock interface; 0 if it has none or it is turned off."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    return max(0, libc.syscall(_LANDLOCK_CREATE, None, 0, 1))
+
+
+def _make_scratch(files: Mapping[str, bytes], owner: int | None) -> str:
+    scratch = tempfile.mkdtemp(prefix="proofgym-")
+    for name, data in files.items():
+        path = Path(scratch, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    if owner is not None:
+        for folder, _, names in os.walk(scratch):
+            for entry in (folder, *(os.path.join(folder, name) for name in names)):
+                os.chown(entry, owner, owner)
+    return scratch
+
+
+def _all_may_read(paths: Sequence[str]) -> bool:
+    """Whether any user may reach these, so that root can hand the program to nobody."""
+    for path in paths:
+        whole = Path(os.path.realpath(path))
+        if any(not parent.stat().st_mode & 0o001 for parent in whole.parents):
+            return False
+        if not whole.stat().st_mode & (0o001 if whole.is_dir() else 0o004):
+            return False
+    return True

@@ -1,0 +1,312 @@
+"""Every backend against hostile programs: real processes, real limits, nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from proofgym.errors import ConfigError, SandboxError
+from proofgym.sandboxes import choose
+from proofgym.sandboxes.bubblewrap import Bubblewrap
+from proofgym.sandboxes.choose import choose_sandbox
+from proofgym.sandboxes.limits import MIB, Limits
+from proofgym.sandboxes.limits_only import LimitsOnly
+from proofgym.sandboxes.namespaces import Namespaces
+from proofgym.sandboxes.sandbox import PROTECTIONS, Outcome, Sandbox
+
+SHELL = "/bin/sh"
+PYTHON = os.path.realpath(sys.executable)
+SHORT = Limits(wall_s=10, cpu_s=5, memory_bytes=256 * MIB, processes=32)
+
+
+def _working() -> list[Sandbox]:
+    candidates: list[Sandbox] = [Bubblewrap(), Namespaces(), LimitsOnly()]
+    return [item for item in candidates if item.run([SHELL, "-c", ":"]).ended_by == "exit"]
+
+
+@pytest.fixture(params=_working(), ids=lambda item: item.name)
+def sandbox(request: pytest.FixtureRequest) -> Sandbox:
+    return request.param
+
+
+def shell(sandbox: Sandbox, script: str, limits: Limits = SHORT, **more) -> Outcome:
+    return sandbox.run([SHELL, "-c", script], limits=limits, **more)
+
+
+def python(sandbox: Sandbox, script: str, limits: Limits = SHORT, **more) -> Outcome:
+    argv = [PYTHON, "-I", "-S", "-c", textwrap.dedent(script)]
+    return sandbox.run(argv, limits=limits, read_only=[Path(sys.base_prefix)], **more)
+
+
+def alive(mark: str) -> int:
+    """Processes on this machine whose command line holds `mark`."""
+    found = 0
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                found += mark.encode() in (entry / "cmdline").read_bytes()
+            except OSError:
+                continue
+    return found
+
+
+def test_files_environment_input_and_status(sandbox: Sandbox) -> None:
+    outcome = shell(
+        sandbox,
+        'cat a/note; cat; echo "$WORD"; echo bad >&2; exit 3',
+        files={"a/note": b"one\n"},
+        env={"WORD": "three"},
+        stdin=b"two\n",
+    )
+    assert (outcome.ended_by, outcome.status) == ("exit", 3)
+    assert outcome.stdout == b"one\ntwo\nthree\n"
+    assert outcome.stderr == b"bad\n"
+
+
+def test_no_environment_of_ours(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("API_TOKEN", "s3cr3t")
+    script = "env; tr '\\0' '\\n' < /proc/self/environ; cat /proc/*/environ"
+    outcome = shell(sandbox, script)
+    assert b"PATH=" in outcome.stdout
+    assert b"s3cr3t" not in outcome.stdout + outcome.stderr
+
+
+def test_signal_is_told_from_exit(sandbox: Sandbox) -> None:
+    outcome = shell(sandbox, "kill -SEGV $$")
+    assert (outcome.ended_by, outcome.signal) == ("signal", signal.SIGSEGV)
+
+
+def test_endless_loop_ends_at_the_deadline(sandbox: Sandbox) -> None:
+    outcome = shell(sandbox, "trap '' TERM INT; sleep 60", Limits(wall_s=0.5))
+    assert outcome.ended_by == "wall"
+    assert outcome.wall_s < 5
+
+
+def test_processor_time(sandbox: Sandbox) -> None:
+    outcome = shell(sandbox, "while :; do :; done", Limits(wall_s=20, cpu_s=1))
+    assert outcome.ended_by == "cpu"
+    assert outcome.cpu_s > 0.4
+
+
+def test_memory(sandbox: Sandbox) -> None:
+    script = "held = []\nwhile True: held.append(bytearray(b'x' * 2**22))"
+    outcome = python(sandbox, script, Limits(wall_s=20, memory_bytes=128 * MIB))
+    if "memory" in sandbox.protections:
+        assert outcome.ended_by == "memory"
+        assert outcome.peak_memory_bytes > 64 * MIB
+    else:
+        assert outcome.ended_by in ("memory", "exit")
+
+
+def test_output_flood_neither_stalls_nor_fills_memory(sandbox: Sandbox) -> None:
+    outcome = shell(sandbox, "yes >&2", Limits(wall_s=20, output_bytes=100_000))
+    assert outcome.ended_by == "output"
+    assert len(outcome.stderr) <= 100_000
+    assert outcome.wall_s < 10
+
+
+def test_output_of_several_pipes_full_is_whole(sandbox: Sandbox) -> None:
+    outcome = shell(sandbox, "head -c 1000000 /dev/zero; head -c 1000000 /dev/zero >&2")
+    assert (len(outcome.stdout), len(outcome.stderr)) == (1_000_000, 1_000_000)
+
+
+def test_fork_bomb_with_daemons_leaves_nothing(sandbox: Sandbox) -> None:
+    mark = f"bomb-{os.getpid()}-{sandbox.name}"
+    script = f"""
+    import os, signal, sys, time
+    mark = {mark!r}
+    for number in range(1, 64):
+        try: signal.signal(number, signal.SIG_IGN)
+        except (OSError, ValueError): pass
+    while True:
+        try:
+            if os.fork() == 0: os.setsid()
+        except OSError: pass
+    """
+    outcome = python(sandbox, script, Limits(wall_s=1.0, processes=24))
+    assert outcome.ended_by in ("wall", "cpu")
+    assert alive(mark) == 0
+
+
+def test_daemons_end_with_the_program(sandbox: Sandbox) -> None:
+    mark = f"61{os.getpid()}"
+    outcome = shell(sandbox, f"(setsid sleep {mark} &) ; (setsid sleep {mark} >/dev/null 2>&1 &)")
+    assert outcome.ended_by == "exit"
+    assert outcome.wall_s < 5
+    assert alive(mark) == 0
+
+
+def test_number_of_processes(sandbox: Sandbox) -> None:
+    if "pids" not in sandbox.protections:
+        pytest.skip("no pids controller")
+    script = """
+    import os, time
+    made = 0
+    try:
+        for _ in range(200):
+            if os.fork() == 0: time.sleep(30)
+            made += 1
+    except OSError: pass
+    print(made)
+    """
+    outcome = python(sandbox, script, Limits(wall_s=20, processes=16))
+    assert int(outcome.stdout) < 16
+
+
+def test_no_network(sandbox: Sandbox) -> None:
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        script = (
+            f"import _socket as s; s.socket().connect(('127.0.0.1', {server.getsockname()[1]}))"
+        )
+        outcome = python(sandbox, script)
+    assert outcome.status == 1
+    assert b"Error" in outcome.stderr
+
+
+def test_files_of_the_machine_are_out_of_reach(sandbox: Sandbox, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("s3cr3t")
+    script = f"cat {secret}; cat /etc/shadow; cat /proc/1/environ; echo x > {secret}; touch /usr/x"
+    outcome = shell(sandbox, script)
+    assert outcome.stdout == b""
+    assert secret.read_text() == "s3cr3t"
+    assert not Path("/usr/x").exists()
+
+
+def test_only_the_scratch_folder_is_writable_and_it_is_bounded(sandbox: Sandbox) -> None:
+    script = (
+        "for p in / /usr /dev /dev/shm /tmp /proc/sys/kernel /etc; do touch $p/x && echo $p; done"
+    )
+    assert shell(sandbox, script).stdout == b""
+    outcome = shell(sandbox, "cat /dev/zero > z", Limits(wall_s=20, scratch_bytes=1 * MIB))
+    assert outcome.ended_by in ("exit", "signal")
+    assert outcome.status != 0
+
+
+def test_no_privileges(sandbox: Sandbox) -> None:
+    script = "unshare -Ur true || mount -t tmpfs x . || echo refused"
+    assert b"refused" in shell(sandbox, script).stdout
+
+
+def test_processes_outside_cannot_be_signalled(sandbox: Sandbox) -> None:
+    if "processes_hidden" not in sandbox.protections:
+        pytest.skip("not claimed")
+    with subprocess.Popen(["/bin/sleep", "30"]) as victim:
+        shell(sandbox, f"kill -9 {victim.pid}; kill -9 -1")
+        time.sleep(0.05)
+        assert victim.poll() is None
+        victim.kill()
+
+
+def test_a_missing_program_is_our_fault(sandbox: Sandbox) -> None:
+    outcome = sandbox.run(["/no/such/program"])
+    assert outcome.ended_by == "infrastructure"
+    assert "/no/such/program" in outcome.reason
+
+
+def test_many_threads_at_once(sandbox: Sandbox) -> None:
+    def one(number: int) -> bool:
+        outcome = shell(sandbox, "cat word", files={"word": b"%d" % number})
+        return outcome.stdout == b"%d" % number
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(one, range(24)))
+
+
+def test_no_descriptors_leak(sandbox: Sandbox) -> None:
+    shell(sandbox, ":")
+    before = len(os.listdir("/proc/self/fd"))
+    shell(sandbox, "ls -l /proc/self/fd")
+    shell(sandbox, "sleep 9", Limits(wall_s=0.1))
+    sandbox.run(["/no/such/program"])
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_killing_the_orchestrator_leaves_nothing(sandbox: Sandbox) -> None:
+    mark = f"62{os.getpid()}"
+    script = f"""
+    from proofgym.sandboxes.{sandbox.name} import *
+    from proofgym.sandboxes.limits import Limits
+    made = {type(sandbox).__name__}()
+    made.run(["/bin/sh", "-c", "(setsid sleep {mark} &); sleep {mark}"], limits=Limits(wall_s=60))
+    """
+    groups = set(_groups())
+    with subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)]) as orchestrator:
+        _until(lambda: alive(f"sleep\0{mark}") == 2)
+        orchestrator.kill()
+    _until(lambda: alive(mark) == 0)
+    _until(lambda: set(_groups()) <= groups)
+
+
+def _groups() -> list[Path]:
+    return [path for path in Path("/sys/fs/cgroup").rglob("proofgym-*") if path.is_dir()]
+
+
+def _until(condition, seconds: float = 8.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_a_broken_launcher_is_our_fault(tmp_path: Path) -> None:
+    broken = tmp_path / "bwrap"
+    broken.write_text("#!/bin/sh\necho 'bwrap: no permissions' >&2; exit 1\n")
+    broken.chmod(0o755)
+    outcome = Bubblewrap(str(broken)).run([SHELL, "-c", ":"])
+    assert outcome.ended_by == "infrastructure"
+    assert "no permissions" in outcome.reason
+
+
+def test_choice_without_bubblewrap(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr(choose, "_working", None)
+    chosen = choose_sandbox()
+    assert chosen.name in ("namespaces", "limits_only")
+    assert chosen.run([SHELL, "-c", "echo hi"]).stdout == b"hi\n"
+
+
+def test_choice_warns_of_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choose, "_working", [LimitsOnly()])
+    monkeypatch.setattr(choose, "_warned", set())
+    with pytest.warns(choose.SandboxWarning, match="scratch"):
+        choose_sandbox()
+
+
+def test_choice_refuses_too_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choose, "_working", [LimitsOnly()])
+    with pytest.raises(SandboxError, match="scratch"):
+        choose_sandbox({"scratch"})
+    with pytest.raises(SandboxError, match="did you mean 'network'"):
+        choose_sandbox({"netwrk"})
+
+
+def test_protections_are_known_words() -> None:
+    for sandbox in (Bubblewrap(), Namespaces(), LimitsOnly()):
+        assert sandbox.protections <= set(PROTECTIONS)
+        assert sandbox.missing == set(PROTECTIONS) - sandbox.protections
+
+
+def test_limits_are_positive() -> None:
+    with pytest.raises(ConfigError, match="wall_s"):
+        Limits(wall_s=0)
+
+
+def test_runs_from_a_thread_that_ends() -> None:
+    outcomes: list[Outcome] = []
+    thread = threading.Thread(target=lambda: outcomes.append(shell(_working()[0], "echo ok")))
+    thread.start()
+    thread.join()
+    assert outcomes[0].stdout == b"ok\n"
