@@ -248,6 +248,9 @@ class ESRun:
             self._current = True
 
     def close(self) -> None:
+        """Leave the model with the current weights, also after a failure halfway a batch."""
+        if self._factored is not None:
+            self._factored.detach()
         self.policy()
         self.history.close()
 

@@ -130,6 +130,23 @@ def add_float(delta, values):
 
 
 @_jit
+def decode_bfloat16(bits, out):
+    """out [N] uint32: the float32 bits."""
+    for j in range(out.size):
+        out[j] = np.uint32(bits[j]) << np.uint32(16)
+
+
+@_jit
+def encode_bfloat16(bits, out):
+    """Round float32 bits half to even; out [N] uint16."""
+    for j in range(out.size):
+        value = np.uint32(bits[j])
+        rounded = value + np.uint32(0x7FFF) + ((value >> np.uint32(16)) & np.uint32(1))
+        nan = (value & np.uint32(0x7FFFFFFF)) > np.uint32(0x7F800000)
+        out[j] = np.uint16(0x7FC0) if nan else np.uint16(np.uint32(rounded) >> np.uint32(16))
+
+
+@_jit
 def current(base, delta, step, out):
     for j in range(out.size):
         out[j] = base[j] + step * np.float32(delta[j])

@@ -3,8 +3,8 @@
 For a linear layer y = W·x + b with member noise ε = A·Bᵀ (EGGROLL, arXiv 2511.16652, section 4):
 y_i = W·x + b + σ'·A·(Bᵀ·x), where W is the model's *current* weights W_0 + s·Δ after rounding and
 σ' = ±k·2^shift·s. All rows share W·x; the corrections of all directions are two thin matrix
-products with a mask between them that keeps each row's own. A materialised member rounds W + σ'·ε to the
-dtype instead, so the two agree to rounding: in float32, logits to about 1e-5 of their size.
+products with a mask between them that keeps each row's own. A materialised member rounds W + σ'·ε
+to the dtype instead, so the two agree to rounding: in float32, logits to about 1e-5 of their size.
 """
 
 from __future__ import annotations
@@ -68,10 +68,15 @@ class Factored:
         self.rows = Rows(self._state, chosen)
 
     def __enter__(self) -> Factored:
+        self.detach()
         self._handles = [patch.attach() for patch in self._patches]
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.detach()
+
+    def detach(self) -> None:
+        """Leave the model as it was; harmless where nothing is attached."""
         for detach in self._handles:
             detach()
         self._handles = []

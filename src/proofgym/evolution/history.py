@@ -205,8 +205,8 @@ def parse(data: bytes, name: str) -> Record:
 def _parse_header(data: bytes, name: str) -> tuple[dict[str, Any], int]:
     if len(data) < _PREFIX.size or data[:4] != MAGIC:
         raise HistoryError(f"{name} is not a proofgym history")
-    _, version, _, length, digest = _PREFIX.unpack_from(data)
-    if version != VERSION:
+    _, version, unused, length, digest = _PREFIX.unpack_from(data)
+    if unused or version != VERSION:
         raise HistoryError(f"{name} has format {version}; this version of proofgym reads {VERSION}")
     text = data[_PREFIX.size : _PREFIX.size + length]
     if hashlib.sha256(text).digest() != digest:
@@ -218,18 +218,17 @@ def _parse_entry(data: bytes, at: int, previous: bytes, where: str) -> tuple[Ent
     """The entry at `at` and the position after it; None where the file was cut off in it.
 
     The checksum of the head tells a cut-off entry from a damaged length, which could otherwise
-    pass for one and take every later entry with it.
+    pass for one and take every later entry with it. A file system that lost power may also bring
+    a file back with zeros for what was not written yet; no digest is all zeros.
     """
     rest = memoryview(data)[at:]
-    if not any(rest):  # a file system that lost power extends a file with zeros
-        return None
-    if len(rest) < _HEAD.size + _CRC.size:
+    body = _HEAD.size + _CRC.size + _DIGEST
+    if not any(rest[body - _DIGEST :]):
         return None
     head = rest[: _HEAD.size]
     if _CRC.unpack_from(rest, _HEAD.size)[0] != zlib.crc32(head):
         raise HistoryError(f"{where}: the entry is damaged (checksum mismatch)")
     kind, width, _, iteration, kept, count = _HEAD.unpack(head)
-    body = _HEAD.size + _CRC.size + _DIGEST
     end = body + count * width
     if len(rest) < end + _DIGEST or not any(rest[end:]):
         return None

@@ -57,6 +57,14 @@ class Kernels(Protocol):
         """delta -= rne(delta·m / 2^16)."""
         ...
 
+    def decode_bfloat16(self, bits: Any) -> Any:
+        """Exact float32 of bfloat16 bits (uint16)."""
+        ...
+
+    def encode_bfloat16(self, values: Any, out: Any) -> None:
+        """Round float32 half to even to bfloat16 bits; NaN becomes 0x7FC0, as in torch."""
+        ...
+
 
 class NumpyKernels:
     """The definition."""
@@ -91,6 +99,15 @@ class NumpyKernels:
     def decay(self, delta: Any, m: int) -> None:
         product = delta.astype(np.int64) * m
         delta -= ((product + 0x7FFF + ((product >> 16) & 1)) >> 16).astype(delta.dtype)
+
+    def decode_bfloat16(self, bits: Any) -> Any:
+        return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
+
+    def encode_bfloat16(self, values: Any, out: Any) -> None:
+        bits = values.view(np.uint32)
+        odd = (bits >> np.uint32(16)) & np.uint32(1)
+        rounded = (bits + np.uint32(0x7FFF) + odd) >> np.uint32(16)
+        out[...] = np.where(np.isnan(values), np.uint32(0x7FC0), rounded)
 
 
 class NumbaKernels:
@@ -145,6 +162,14 @@ class NumbaKernels:
 
     def decay(self, delta: Any, m: int) -> None:
         self._compiled.decay(delta, np.int64(m))
+
+    def decode_bfloat16(self, bits: Any) -> Any:
+        out = np.empty(bits.shape, np.uint32)
+        self._compiled.decode_bfloat16(bits, out)
+        return out.view(np.float32)
+
+    def encode_bfloat16(self, values: Any, out: Any) -> None:
+        self._compiled.encode_bfloat16(values.view(np.uint32), out)
 
 
 @functools.cache

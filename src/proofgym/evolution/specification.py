@@ -100,12 +100,13 @@ def choose(
     )
     scale = math.frexp(finest)[1] - 1
     k = rne(sigma / (unit * 2.0**scale))
-    if scale < -100 or k >= 2**31:
+    chosen = Specification(seed, kind, rank, antithetic, population, scale, k)
+    if scale < -100 or k * chosen.largest >= 2**40:
         raise ConfigError(
-            f"learning_rate {learning_rate:g} is too small for sigma {sigma:g}: "
-            "their ratio does not fit exact arithmetic"
+            f"learning_rate {learning_rate:g} is too small for sigma {sigma:g} and {population} "
+            "members: their ratio does not fit exact arithmetic"
         )
-    return Specification(seed, kind, rank, antithetic, population, scale, k)
+    return chosen
 
 
 def rne(value: float) -> int:

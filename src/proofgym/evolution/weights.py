@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from proofgym.evolution import threads
+from proofgym.evolution import kernels, threads
 from proofgym.evolution.manifest import Tensor
 
 #: Torch tensors, or NumPy arrays in storage form, by name.
@@ -23,21 +23,19 @@ STORAGE: dict[str, Any] = {"float32": np.float32, "bfloat16": np.uint16, "float1
 
 
 def decode(values: NDArray[Any]) -> NDArray[np.float32]:
-    """Exact float32 of stored weights, same shape."""
+    """Exact float32 of stored weights, flat."""
     if values.dtype == np.uint16:
-        return (values.astype(np.uint32) << np.uint32(16)).view(np.float32)
+        return kernels.load().decode_bfloat16(values)
     return values.astype(np.float32, copy=False)
 
 
 def encode(values: NDArray[np.float32], out: NDArray[Any]) -> None:
-    """Round float32 to the dtype of `out`, half to even; NaN stays NaN."""
+    """Round flat float32 to the dtype of `out`, half to even; NaN stays NaN."""
     if out.dtype != np.uint16:
         with np.errstate(over="ignore"):
             out[...] = values
         return
-    bits = values.view(np.uint32)
-    rounded = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16)
-    out[...] = np.where(np.isnan(values), np.uint32(0x7FC0), rounded)
+    kernels.load().encode_bfloat16(values, out)
 
 
 def read(tensor: Any) -> NDArray[Any]:

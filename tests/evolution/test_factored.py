@@ -1,0 +1,169 @@
+"""Factored evaluation against members whose weights are written out."""
+
+import pytest
+import torch
+from torch import nn
+from transformers import LlamaConfig, LlamaForCausalLM, Qwen2Config, Qwen2ForCausalLM
+
+from proofgym.errors import EngineError, ModelError
+from proofgym.evolution import factored, manifest, specification
+from proofgym.evolution.factored import Factored
+from proofgym.evolution.history import Update
+from proofgym.evolution.state import State, named
+
+# Largest difference of logits, as a share of the largest logit: some ulps of the dtype.
+TOLERANCE = {torch.float32: 2e-6, torch.bfloat16: 2e-2, torch.float16: 2e-3}
+KINDS = {"llama": (LlamaConfig, LlamaForCausalLM), "qwen2": (Qwen2Config, Qwen2ForCausalLM)}
+
+
+def model(kind="llama", dtype=torch.float32, tied=True):
+    config, made = KINDS[kind]
+    torch.manual_seed(0)
+    return (
+        made(
+            config(
+                vocab_size=61,
+                hidden_size=32,
+                intermediate_size=48,
+                num_hidden_layers=3,
+                num_attention_heads=4,
+                num_key_value_heads=2,
+                tie_word_embeddings=tied,
+            )
+        )
+        .to(dtype)
+        .eval()
+        .requires_grad_(False)
+    )
+
+
+def population(made, rank=1, members=6, patterns=("*",), antithetic=True):
+    chosen = specification.choose(
+        seed=1,
+        kind="rademacher",
+        rank=rank,
+        antithetic=antithetic,
+        population=members,
+        sigma=2**-6,
+        learning_rate=2**-8,
+    )
+    listed = manifest.build(made, patterns, chosen)
+    state = State(listed, chosen, named(made, listed))
+    state.apply(Update(0, tuple(range(-2000, members * 1000 - 2000, 1000)), members))
+    state.write_current(named(made, listed))
+    return state, Factored(made, state)
+
+
+def compare(made, state, laid, rows, tolerance):
+    ids = torch.randint(0, 61, (len(rows), 9), generator=torch.Generator().manual_seed(1))
+    laid.prepare(1)
+    with laid:
+        laid.select(rows)
+        together = made(ids).logits.float()
+        laid.select(None)
+        unselected = made(ids).logits.float()
+    plain = made(ids).logits.float()
+    assert torch.equal(unselected, plain)
+    for row, member in enumerate(rows):
+        state.write_member(member, 1, named(made, state.manifest))
+        alone = made(ids[row : row + 1]).logits.float()[0]
+        size = alone.abs().max()
+        assert (together[row] - alone).abs().max() <= tolerance * size
+        assert (plain[row] - alone).abs().max() > 10 * tolerance * size
+    state.write_current(named(made, state.manifest))
+
+
+@pytest.mark.parametrize("kind", ["llama", "qwen2"])
+@pytest.mark.parametrize("rank", [1, 3])
+def test_float32_agrees_to_rounding(kind, rank):
+    made = model(kind)
+    state, laid = population(made, rank)
+    compare(made, state, laid, [0, 1, 2, 3, 4, 5, 5, 0], TOLERANCE[torch.float32])
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precisions_agree_to_their_rounding(dtype):
+    made = model(dtype=dtype)
+    state, laid = population(made)
+    ids = torch.randint(0, 61, (6, 9), generator=torch.Generator().manual_seed(1))
+    laid.prepare(1)
+    with laid:
+        laid.select(range(6))
+        together = made(ids).logits.float()
+    for member in range(6):
+        state.write_member(member, 1, named(made, state.manifest))
+        alone = made(ids[member : member + 1]).logits.float()[0]
+        assert (together[member] - alone).abs().max() <= TOLERANCE[dtype] * alone.abs().max()
+
+
+@pytest.mark.parametrize("antithetic", [True, False])
+def test_many_directions_gather_instead_of_masking(antithetic, monkeypatch):
+    monkeypatch.setattr(factored, "_DENSE", 1)
+    made = model("qwen2", tied=False)
+    state, laid = population(made, 2, antithetic=antithetic)
+    compare(made, state, laid, [5, 0, 3, 3], TOLERANCE[torch.float32])
+
+
+@pytest.mark.parametrize(
+    ("patterns", "first"),
+    [
+        (("*",), 0),
+        (("lm_head.*",), 0),  # tied to the embedding
+        (("*layers.1.*", "model.norm.weight"), 1),
+        (("*.2.mlp.*",), 2),
+        (("model.norm.weight",), 3),
+    ],
+)
+def test_chosen_tensors_and_the_first_layer(patterns, first):
+    made = model()
+    state, laid = population(made, patterns=patterns)
+    assert laid.first_layer == first
+    compare(made, state, laid, [1, 4], TOLERANCE[torch.float32])
+
+
+def test_an_untied_head_alone_leaves_all_layers_shared():
+    assert population(model(tied=False), patterns=("lm_head.*",))[1].first_layer == 3
+
+
+def test_decoding_with_a_cache_agrees():
+    made = model()
+    state, laid = population(made)
+    ids = torch.randint(0, 61, (4, 6), generator=torch.Generator().manual_seed(2))
+    laid.prepare(1)
+    with laid:
+        laid.select([0, 1, 2, 3])
+        whole = made(ids).logits[:, -1]
+        cached = made(ids[:, :-1], use_cache=True)
+        laid.select(torch.tensor([0, 1, 2, 3]))
+        last = made(ids[:, -1:], past_key_values=cached.past_key_values).logits[:, -1]
+    assert torch.allclose(whole, last, atol=1e-5)
+    assert state.iteration == 1
+
+
+def test_the_model_is_as_it_was_afterwards():
+    made = model()
+    before = made(torch.arange(5)[None]).logits
+    state, laid = population(made, patterns=("*",))
+    state.iteration = 1
+    base = {name: tensor.clone() for name, tensor in made.state_dict().items()}
+    laid.prepare(1)
+    with pytest.raises(EngineError, match="batch of 1 rows met 2"), laid:
+        laid.select([0, 1])
+        made(torch.arange(5)[None])
+    assert all(torch.equal(base[name], tensor) for name, tensor in made.state_dict().items())
+    assert not any(module._forward_hooks for module in made.modules())
+    assert not any("forward" in vars(module) for module in made.modules())
+    assert before.shape == made(torch.arange(5)[None]).logits.shape
+
+
+def test_misuse_is_named():
+    made = model()
+    _, laid = population(made)
+    with pytest.raises(EngineError, match="prepare"):
+        laid.select([0])
+    laid.prepare(1)
+    for wrong in ([6], [-1], [[0, 1]]):
+        with pytest.raises(EngineError, match="below 6"):
+            laid.select(wrong)
+    with pytest.raises(ModelError, match="does not know how LayerNorm"):
+        population(nn.Sequential(nn.Linear(3, 3), nn.LayerNorm(3)))
