@@ -1,0 +1,195 @@
+"""Whole jobs on a tiny real model: learning, records, crashes, resuming, controls."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from proofgym.checkpoint import export_run, rebuild
+from proofgym.errors import ConfigError, RunError, VerifierError
+from proofgym.job_file import load_job
+from proofgym.models import load_model
+from proofgym.run_directory import RunDirectory
+
+JOB = '''
+from proofgym import ES, Job, Local, Model, Sampling
+from proofgym.tasks import from_jsonl
+
+WANTED = "e"
+
+def vowels(task, text):
+    """Share of the wanted letter: dense, so that a tiny model can climb it."""
+    return text.count(WANTED) / 12
+
+job = Job(
+    name="tiny",
+    model=Model({model!r}),
+    tasks=from_jsonl({tasks!r}),
+    reward=vowels,
+    algorithm=ES(population=16, prompts=4, sigma=2**-6, learning_rate=2**-5, keyframe_every=3),
+    sampling=Sampling(max_tokens=12),
+    cluster=Local(workers=2, threads=1, device="cpu"),
+    iterations=4,
+    seed=3,
+)
+'''
+
+
+@pytest.fixture
+def job_file(tiny_model, tmp_path):
+    tasks = tmp_path / "tasks.jsonl"
+    lines = [
+        {"name": f"t{i}", "prompt": f"say {i}: ", "topic": "letters", "difficulty": 1} for i in range(8)
+    ]
+    tasks.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    path = tmp_path / "tiny_job.py"
+    path.write_text(JOB.format(model=str(tiny_model), tasks=str(tasks)))
+    return path
+
+
+def train(job_file, root, *overrides, **options):
+    return load_job(job_file, overrides).run(root, source=job_file, overrides=overrides, **options)
+
+
+def digest(run):
+    from proofgym.models import weights_digest
+
+    return weights_digest(rebuild(run).model)
+
+
+def test_a_tiny_model_learns_and_the_run_says_so(job_file, tmp_path, capfd):
+    run = train(job_file, tmp_path / "runs", "iterations=25")
+    events = run.events()
+    rewards = [event["reward"] for event in events if event["event"] == "iteration"]
+    assert sum(rewards[-5:]) > 2 * sum(rewards[:5])
+    assert events[-1]["reason"] == "finished"
+    lines = list(run.rollouts(0))
+    assert len(lines) == 64
+    assert {"prompt", "token_ids", "logprobs", "text", "status", "message", "reward"} <= set(lines[0])
+    printed = capfd.readouterr().err
+    assert run.id in printed
+    assert re.search(r"iteration 25/25 64/64 attempts", printed)
+    assert (run.path / "job.py").read_text() == job_file.read_text()
+
+
+def test_equal_seeds_give_equal_runs_and_other_seeds_do_not(job_file, tmp_path):
+    first, second = (train(job_file, tmp_path / name) for name in "ab")
+    assert digest(first) == digest(second)
+    assert digest(train(job_file, tmp_path / "c", "seed=4")) != digest(first)
+
+
+def test_the_permuted_control_differs_and_is_recorded(job_file, tmp_path):
+    run = train(job_file, tmp_path / "p", control="permuted")
+    assert digest(run) != digest(train(job_file, tmp_path / "n"))
+    assert run.read_json("job.json")["control"] == "permuted"
+
+
+def command(*arguments):
+    return [sys.executable, "-m", "proofgym", *map(str, arguments)]
+
+
+def test_kill_minus_nine_then_resume_equals_an_undisturbed_run(job_file, tmp_path):
+    calm = train(job_file, tmp_path / "calm", "iterations=12")
+    root = tmp_path / "killed"
+    process = subprocess.Popen(
+        command("train", job_file, "--set", "iterations=12", "--runs", root), stderr=subprocess.DEVNULL
+    )
+    deadline = time.monotonic() + 120
+    while not list(root.glob("*/rollouts/00004.jsonl.gz")) and time.monotonic() < deadline:
+        time.sleep(0.005)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    run = RunDirectory.read(root, "latest")
+    assert sum(event["event"] == "iteration" for event in run.events()) < 12
+    subprocess.run(command("resume", "latest", "--runs", root), check=True, timeout=120)
+    assert digest(run) == digest(calm)
+    iterations = [e["iteration"] for e in run.events() if e["event"] == "iteration"]
+    assert iterations == list(range(12))
+
+
+def test_control_c_ends_cleanly_and_resumes(job_file, tmp_path):
+    root = tmp_path / "runs"
+    process = subprocess.Popen(
+        command("train", job_file, "--set", "iterations=300", "--runs", root),
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 120
+    while not list(root.glob("*/rollouts/00001.jsonl.gz")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    printed = process.communicate(timeout=60)[1]
+    assert process.returncode == 130
+    assert "proofgym resume" in printed
+    assert "Traceback" not in printed
+    assert RunDirectory.read(root, "latest").events()[-1]["reason"] == "interrupted"
+
+
+def test_resuming_a_finished_run_says_so(job_file, tmp_path):
+    run = train(job_file, tmp_path)
+    with pytest.raises(RunError, match="finished: all 4 iterations"):
+        load_job(job_file).resume(RunDirectory.open(tmp_path, run.id))
+
+
+def test_resuming_with_other_settings_names_what_changed(job_file, tmp_path):
+    run = train(job_file, tmp_path)
+    job = load_job(job_file, ["algorithm.sigma=0.5"])
+    with pytest.raises(RunError, match=r"algorithm\.sigma"):
+        job.resume(RunDirectory.open(tmp_path, run.id))
+
+
+def test_time_travel_exports_a_loadable_model(job_file, tmp_path):
+    run = train(job_file, tmp_path / "runs")
+    exported = export_run(run, 2, tmp_path / "at2")
+    assert exported != digest(run)
+    from proofgym.models import weights_digest
+
+    assert weights_digest(load_model(str(tmp_path / "at2")).model) == exported
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("raise KeyError('gold')", "gold"),
+        ("return float('nan')", "nan"),
+        ("import time; time.sleep(30)", "longer than"),
+    ],
+)
+def test_a_broken_reward_stops_the_run_with_its_message(job_file, tmp_path, body, words):
+    text = job_file.read_text().replace("return text.count(WANTED) / 12", body)
+    job_file.write_text(text.replace("reward=vowels", "reward=Reward(function=vowels, timeout=0.5)")
+                        .replace("import ES", "import ES, Reward")
+                        .replace("prompts=4", "prompts=1").replace("population=16", "population=2"))
+    with pytest.raises(VerifierError, match=words):
+        train(job_file, tmp_path / "runs")
+
+
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ("algorithm.sgima=1", "did you mean 'sigma'"),
+        ("algorithm.sigma=-1", "greater than 0"),
+        ("algorithm.population=3", "even"),
+        ("iterations=0", "greater than or equal to 1"),
+        ("nonsense", "field=value"),
+    ],
+)
+def test_wrong_overrides_are_refused_before_work(job_file, tmp_path, override, words):
+    with pytest.raises(ConfigError, match=words):
+        train(job_file, tmp_path / "runs", override)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_job_file_must_define_one_job(tmp_path):
+    path = Path(tmp_path / "none.py")
+    path.write_text("x = 1\n")
+    with pytest.raises(ConfigError, match="exactly one Job"):
+        load_job(path)
