@@ -1,5 +1,5 @@
 prelude
-import Init.Nat
+import Init.NatBinary
 
 /-! Lists, options, pairs and Booleans. -/
 

@@ -12,6 +12,18 @@ instance instInhabitedNat : Inhabited Nat := ⟨0⟩
 
 namespace Nat
 
+/-! ### What `induction` and `cases` use, so that goals show `0` and `n + 1` -/
+
+@[elab_as_elim, induction_eliminator]
+protected noncomputable abbrev recAux {motive : Nat → Sort u} (zero : motive 0)
+    (succ : ∀ n, motive n → motive (n + 1)) (t : Nat) : motive t :=
+  Nat.rec zero succ t
+
+@[elab_as_elim, cases_eliminator]
+protected abbrev casesAuxOn {motive : Nat → Sort u} (t : Nat) (zero : motive 0)
+    (succ : ∀ n, motive (n + 1)) : motive t :=
+  Nat.casesOn t zero succ
+
 /-! ### Addition -/
 
 theorem succ_ne_zero (n : Nat) : succ n ≠ 0 := fun h => Nat.noConfusion h

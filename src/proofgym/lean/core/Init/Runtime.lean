@@ -43,6 +43,17 @@ structure String where
   ofByteArray ::
   toByteArray : ByteArray
 
+/-! What string and character literals stand for in the kernel. Opaque: literals can be passed
+around and compared by `rfl`, not computed with. -/
+
+private theorem one_le_succ (n : Nat) : Nat.le 1 (.succ n) :=
+  Nat.rec (motive := fun n => Nat.le 1 (.succ n)) .refl (fun _ h => .step h) n
+
+instance : Inhabited Char := ⟨⟨⟨⟨⟨0, one_le_succ 4294967295⟩⟩⟩⟩⟩
+instance : Inhabited String := ⟨⟨⟨⟨.nil⟩⟩⟩⟩
+opaque Char.ofNat (n : Nat) : Char
+opaque String.ofList (data : List Char) : String
+
 structure String.Pos.Raw where
   byteIdx : Nat
 
