@@ -81,6 +81,33 @@ def test_no_environment_of_ours(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatc
     assert b"s3cr3t" not in outcome.stdout + outcome.stderr
 
 
+def test_no_descriptor_of_ours_is_inherited(sandbox: Sandbox) -> None:
+    script = 'for i in 3 4 5 6 7 8 9; do (eval "true >&$i") 2>/dev/null && echo $i; done'
+    assert shell(sandbox, script).stdout == b""
+
+
+def test_a_service_talks_and_ends(sandbox: Sandbox) -> None:
+    ours, theirs = socket.socketpair()
+    ours.settimeout(10)
+    number = theirs.fileno()
+    script = f"import os\nif os.fork() == 0: os.setsid()\nos.write({number}, os.read({number}, 5))"
+    script += "\nwhile True: os.read(0, 1) or __import__('time').sleep(1)"
+    mark = f"service-{os.getpid()}-{sandbox.name}"
+    service = sandbox.serve(
+        [PYTHON, "-I", "-S", "-c", script, mark],
+        channel=number,
+        read_only=[Path(sys.base_prefix)],
+        limits=SHORT,
+    )
+    with ours, theirs:
+        ours.sendall(b"hello")
+        assert ours.recv(5) == b"hello"
+        assert service.alive
+        service.close()
+    assert not service.alive
+    assert alive(mark) == 0
+
+
 def test_signal_is_told_from_exit(sandbox: Sandbox) -> None:
     outcome = shell(sandbox, "kill -SEGV $$")
     assert (outcome.ended_by, outcome.signal) == ("signal", signal.SIGSEGV)

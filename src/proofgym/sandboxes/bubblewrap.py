@@ -58,7 +58,7 @@ class Bubblewrap(Sandbox):
             ]
 
         hidden = {seccomp.NAME: seccomp.filter_bytes()} if seccomp.supported() else {}
-        return execute(build, files={**job.files, **hidden}, stdin=job.stdin, limits=job.limits)
+        return execute(build, job, more=hidden)
 
     def _scratch(self, limits: Limits) -> list[str]:
         size = ["--size", str(limits.scratch_bytes)] if self._sizes() else []

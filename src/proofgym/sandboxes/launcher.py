@@ -44,6 +44,8 @@ NOBODY = 65534
 
 def main() -> NoReturn:
     spec_fd, status, go = (int(text) for text in sys.argv[1:4])
+    for fd in (status, go):  # the program must not be able to speak for us
+        os.set_inheritable(fd, False)
     with open(spec_fd, "rb") as file:
         spec = marshal.load(file)
     try:

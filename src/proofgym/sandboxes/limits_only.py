@@ -11,6 +11,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -65,9 +66,8 @@ class LimitsOnly(Sandbox):
         try:
             return execute(
                 lambda plumbing: launch(plumbing, spec),
-                files={SPEC: b""},
-                stdin=job.stdin,
-                limits=job.limits,
+                replace(job, files={}),  # they are in the scratch folder already
+                more={SPEC: b""},
                 kill_below=True,
             )
         finally:

@@ -54,9 +54,8 @@ class Namespaces(Sandbox):
         }
         return execute(
             lambda plumbing: launch(plumbing, {**spec, "files": _own(plumbing)}),
-            files={**job.files, SPEC: b""},
-            stdin=job.stdin,
-            limits=job.limits,
+            job,
+            more={SPEC: b""},
         )
 
 

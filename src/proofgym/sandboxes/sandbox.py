@@ -8,9 +8,10 @@ raises for what the program does, nor for a fault of the machinery: the latter c
 from __future__ import annotations
 
 import os
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -68,6 +69,9 @@ class Job:
     read_only: tuple[str, ...]
     limits: Limits
     stdin: bytes
+    inherited: tuple[int, ...] = ()
+    on_start: Callable[[Callable[[], None]], None] = field(default=lambda kill: None)
+    """Called with the function that kills the tree, once the program runs."""
 
     def environment(self, scratch: str) -> dict[str, str]:
         """The program's whole environment."""
@@ -110,9 +114,8 @@ class Sandbox(ABC):
             limits: what ends it.
             stdin: its standard input.
         """
-        for path in (argv[0], *read_only):
-            if not os.path.isabs(path) or not os.path.exists(path):
-                return infrastructure(f"no such absolute path: {path}")
+        if missing := _missing([argv[0], *map(str, read_only)]):
+            return infrastructure(f"no such absolute path: {missing}")
         for name in files or {}:
             if os.path.isabs(name) or os.path.normpath(name) != name or name.startswith("."):
                 raise SandboxError(f"{name!r} is no plain relative name of a file")
@@ -126,6 +129,25 @@ class Sandbox(ABC):
         )
         return self._run(job)
 
+    def serve(
+        self,
+        argv: Sequence[str],
+        *,
+        channel: int,
+        env: Mapping[str, str] | None = None,
+        read_only: Sequence[Path] = (),
+        limits: Limits,
+    ) -> Service:
+        """Start a program that stays, and talks through the inherited descriptor `channel`.
+
+        Raises:
+            SandboxError: it could not be started.
+        """
+        if missing := _missing([argv[0], *map(str, read_only)]):
+            raise SandboxError(f"no such absolute path: {missing}")
+        job = Job(tuple(argv), {}, env or {}, tuple(map(str, read_only)), limits, b"", (channel,))
+        return Service(self, job)
+
     @abstractmethod
     def _run(self, job: Job) -> Outcome:
         """Run a checked job."""
@@ -134,6 +156,55 @@ class Sandbox(ABC):
         """One line: the backend, and what it does not protect from."""
         gaps = ", ".join(sorted(self.missing)) or "nothing"
         return f"{self.name} (not covered: {gaps})"
+
+
+class Service:
+    """A program that stays in its sandbox until `close`, or until this process ends."""
+
+    def __init__(self, sandbox: Sandbox, job: Job) -> None:
+        self._kill: Callable[[], None] | None = None
+        self._started = threading.Event()
+        self._outcome: Outcome | None = None
+        # A thread of its own: the kernel ends a sandbox when the *thread* that started it ends.
+        self._thread = threading.Thread(
+            target=self._follow, args=(sandbox, job), daemon=True, name=f"sandbox {sandbox.name}"
+        )
+        self._thread.start()
+        self._started.wait()
+        if self._kill is None:
+            self._thread.join()
+            raise SandboxError(f"no service could be started: {self.why()}")
+
+    def _follow(self, sandbox: Sandbox, job: Job) -> None:
+        try:
+            self._outcome = sandbox._run(replace(job, on_start=self._on_start))
+        finally:
+            self._started.set()
+
+    def _on_start(self, kill: Callable[[], None]) -> None:
+        self._kill = kill
+        self._started.set()
+
+    @property
+    def alive(self) -> bool:
+        return self._thread.is_alive()
+
+    def why(self) -> str:
+        """How it ended, for people."""
+        if self._outcome is None:
+            return "it still runs" if self.alive else "it failed without an outcome"
+        tail = self._outcome.stderr[-500:].decode(errors="replace").strip()
+        return f"ended by {self._outcome.ended_by}: {self._outcome.reason or tail}"
+
+    def close(self) -> None:
+        """Kill it and wait until nothing of it is left."""
+        if self._kill is not None and self.alive:
+            self._kill()
+        self._thread.join(15)
+
+
+def _missing(paths: Sequence[str]) -> str | None:
+    return next((it for it in paths if not os.path.isabs(it) or not os.path.exists(it)), None)
 
 
 def infrastructure(reason: str, wall_s: float = 0.0, stderr: bytes = b"") -> Outcome:

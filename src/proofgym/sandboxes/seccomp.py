@@ -22,6 +22,7 @@ _REFUSED: dict[str, tuple[int, int]] = {
     "process_vm_readv": (310, 270),
     "process_vm_writev": (311, 271),
     "kcmp": (312, 272),
+    "pidfd_getfd": (438, 438),
     "keyctl": (250, 219),
     "add_key": (248, 217),
     "request_key": (249, 218),

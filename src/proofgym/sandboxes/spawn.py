@@ -17,13 +17,13 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import FileIO
 
 from proofgym.sandboxes import processes, supervisor
 from proofgym.sandboxes.cgroups import Cgroup, own_cgroups
 from proofgym.sandboxes.limits import Limits
-from proofgym.sandboxes.sandbox import EndedBy, Outcome, infrastructure
+from proofgym.sandboxes.sandbox import EndedBy, Job, Outcome, infrastructure
 
 _START_S = 10.0  # an outer process that has not reported by then has failed
 _SIGKILL, _SIGXCPU = 9, 24
@@ -52,36 +52,30 @@ class Root:
 
 def execute(
     build: Callable[[Plumbing], list[str]],
+    job: Job,
     *,
-    files: Mapping[str, bytes],
-    stdin: bytes,
-    limits: Limits,
+    more: Mapping[str, bytes] | None = None,
     kill_below: bool = False,
 ) -> Outcome:
     """Start the command that `build` returns and follow it to the end.
 
+    `more` are contents for the outer process itself, given to it like the job's files.
     `kill_below` says that the root is a subreaper of ours without a namespace: its descendants
     are killed one by one, then itself.
     """
     began = time.monotonic()
     with ExitStack() as stack:
         try:
-            outcome = _run(build, files, stdin, limits, kill_below, stack)
+            outcome = _run(build, job, more or {}, kill_below, stack)
         except (StartError, OSError, subprocess.SubprocessError) as error:
             outcome = infrastructure(f"the sandbox could not be started: {error}")
-    return _timed(outcome, time.monotonic() - began)
-
-
-def _timed(outcome: Outcome, wall_s: float) -> Outcome:
-    values = {name: getattr(outcome, name) for name in Outcome.__slots__}
-    return Outcome(**{**values, "wall_s": wall_s})
+    return replace(outcome, wall_s=time.monotonic() - began)
 
 
 def _run(
     build: Callable[[Plumbing], list[str]],
-    files: Mapping[str, bytes],
-    stdin: bytes,
-    limits: Limits,
+    job: Job,
+    more: Mapping[str, bytes],
     kill_below: bool,
     stack: ExitStack,
 ) -> Outcome:
@@ -89,13 +83,13 @@ def _run(
     go_out, go = _pipe(stack)
     out, out_in = _pipe(stack)
     err, err_in = _pipe(stack)
-    contents = {name: _memory_file(data, stack) for name, data in files.items()}
+    contents = {name: _memory_file(data, stack) for name, data in {**job.files, **more}.items()}
     process = subprocess.Popen(
         build(Plumbing(status_in.fileno(), go_out.fileno(), contents)),
-        stdin=_memory_file(stdin, stack),
+        stdin=_memory_file(job.stdin, stack),
         stdout=out_in,
         stderr=err_in,
-        pass_fds=(status_in.fileno(), go_out.fileno(), *contents.values()),
+        pass_fds=(status_in.fileno(), go_out.fileno(), *contents.values(), *job.inherited),
         env={},  # shown in the sandbox as the environment of its first process
         cwd="/",
         start_new_session=True,
@@ -104,16 +98,17 @@ def _run(
     for end in (status_in, go_out, out_in, err_in):
         end.close()
     root = _await_root(process, status.fileno(), err.fileno(), stack)
-    group = own_cgroups().new(limits)
+    group = own_cgroups().new(job.limits)
     if group:
         stack.callback(group.close)
     kill = _killer(root, process, kill_below)
     stack.callback(_end, root, kill)
-    _restrict(root.pid, group, limits)
+    _restrict(root.pid, group, job.limits)
     with contextlib.suppress(BrokenPipeError):
         go.write(b"g")
+    job.on_start(kill)
     ends = status.fileno(), out.fileno(), err.fileno()
-    return _follow(process, root, group, *ends, kill, limits)
+    return _follow(process, root, group, *ends, kill, job.limits)
 
 
 def _follow(
