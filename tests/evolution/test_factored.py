@@ -13,6 +13,7 @@ from proofgym.evolution.state import State, named
 
 # Largest difference of logits, as a share of the largest logit: some ulps of the dtype.
 TOLERANCE = {torch.float32: 2e-6, torch.bfloat16: 2e-2, torch.float16: 2e-3}
+torch.set_num_threads(1)  # these matrices are too small to share
 KINDS = {"llama": (LlamaConfig, LlamaForCausalLM), "qwen2": (Qwen2Config, Qwen2ForCausalLM)}
 
 
@@ -147,9 +148,10 @@ def test_the_model_is_as_it_was_afterwards():
     state.iteration = 1
     base = {name: tensor.clone() for name, tensor in made.state_dict().items()}
     laid.prepare(1)
-    with pytest.raises(EngineError, match="batch of 1 rows met 2"), laid:
+    with laid:
         laid.select([0, 1])
-        made(torch.arange(5)[None])
+        with pytest.raises(EngineError, match="batch of 1 rows met 2"):
+            made(torch.arange(5)[None])
     assert all(torch.equal(base[name], tensor) for name, tensor in made.state_dict().items())
     assert not any(module._forward_hooks for module in made.modules())
     assert not any("forward" in vars(module) for module in made.modules())

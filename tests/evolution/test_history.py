@@ -1,5 +1,6 @@
 """The history file: chained, durable, repaired where a kill cut it, refused where it is damaged."""
 
+import itertools
 import os
 import struct
 
@@ -88,7 +89,7 @@ def test_a_changed_byte_anywhere_is_refused(tmp_path):
 def test_removed_swapped_or_foreign_entries_are_refused(tmp_path):
     data = write(tmp_path / "h")
     ends = [len(write(tmp_path / f"h{count}", ITERATIONS[:count])) for count in range(5)]
-    parts = [data[a:b] for a, b in zip(ends, ends[1:], strict=False)]
+    parts = [data[a:b] for a, b in itertools.pairwise(ends)]
     head = data[: ends[0]]
     with History.create(tmp_path / "other", {**HEADER, "seed": 2}) as other:
         other.append(*ITERATIONS[0])

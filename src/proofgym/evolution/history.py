@@ -232,7 +232,10 @@ def _parse_entry(data: bytes, at: int, previous: bytes, where: str) -> tuple[Ent
     end = body + count * width
     if len(rest) < end + _DIGEST or not any(rest[end:]):
         return None
-    if hashlib.sha256(rest[:end]).digest() != rest[end : end + _DIGEST]:
+    own = hashlib.sha256(rest[:end]).digest()
+    if rest[end : end + _DIGEST] != own:
+        if own.startswith(bytes(rest[end:]).rstrip(b"\0")):
+            return None
         raise HistoryError(f"{where}: the entry is damaged (digest mismatch)")
     if rest[body - _DIGEST : body] != previous:
         raise HistoryError(f"{where}: the entry does not follow the last one (digest mismatch)")

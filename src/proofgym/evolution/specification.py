@@ -101,7 +101,7 @@ def choose(
     scale = math.frexp(finest)[1] - 1
     k = rne(sigma / (unit * 2.0**scale))
     chosen = Specification(seed, kind, rank, antithetic, population, scale, k)
-    if scale < -100 or k * chosen.largest >= 2**40:
+    if scale < -100 or k * chosen.largest >= 2**44:
         raise ConfigError(
             f"learning_rate {learning_rate:g} is too small for sigma {sigma:g} and {population} "
             "members: their ratio does not fit exact arithmetic"
