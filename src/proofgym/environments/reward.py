@@ -137,6 +137,7 @@ class _Worker:
     """One child process speaking length-prefixed pickles; its own prints go to standard error."""
 
     LARGEST_REPLY = 16 << 20
+    START_TIMEOUT = 60.0  # importing what the function needs is not part of a call's time
 
     def __init__(self, function: bytes) -> None:
         self._process = subprocess.Popen(
@@ -147,11 +148,15 @@ class _Worker:
             env=_environment(),
         )
         self._send(function)
+        self._ready = False
 
     def call(self, arguments: tuple[Task, str], timeout: float) -> tuple[str, Any]:
         """("ok", value), ("raised", text), or ("lost", why) when the process must be replaced."""
-        deadline = time.monotonic() + timeout
         try:
+            if not self._ready:
+                self._read(1, time.monotonic() + self.START_TIMEOUT)
+                self._ready = True
+            deadline = time.monotonic() + timeout
             self._send(pickle.dumps(arguments))
             head = self._read(4, deadline)
             size = struct.unpack("<I", head)[0]
@@ -159,6 +164,8 @@ class _Worker:
                 return "lost", f"the reward function returned {size:,} bytes"
             return pickle.loads(self._read(size, deadline))
         except TimeoutError:
+            if not self._ready:
+                return "lost", f"the reward process was not ready in {self.START_TIMEOUT:g} s"
             return "lost", f"the reward function took longer than {timeout:g} s and was killed"
         except (EOFError, BrokenPipeError):
             code = self._process.wait()
