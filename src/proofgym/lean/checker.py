@@ -21,6 +21,7 @@ from proofgym.lean.judge import judge, judge_text, never_ran, read_baseline
 from proofgym.lean.memory import Memory
 from proofgym.lean.runner import ColdRunner, Runner, ToolchainLike
 from proofgym.lean.statement import Statement, parse_statement
+from proofgym.lean.warm import WarmRunner, can_be_warm
 from proofgym.sandboxes import Limits, Outcome, Sandbox
 from proofgym.sandboxes.limits import MIB
 from proofgym.types import Status, Verdict
@@ -40,6 +41,9 @@ class LeanChecker:
         limits: of one check.
         header: trusted Lean text before every statement (imports, `open`, definitions).
         allowed_axioms: names that a proof may rest on, as the header's environment has them.
+        warm: keep a Lean started (see `warm.py`) or start one for each check; None: the former
+            wherever one check cannot reach another through it.
+        workers: checks under way at once in a warm Lean; None: one a processor.
     """
 
     def __init__(
@@ -49,12 +53,17 @@ class LeanChecker:
         limits: Limits = LEAN_LIMITS,
         header: str = "",
         allowed_axioms: Sequence[str] = ALLOWED_AXIOMS,
-        runner: Runner | None = None,
+        warm: bool | None = None,
+        workers: int | None = None,
     ) -> None:
         self._header = header.replace("\r\n", "\n")
         self._limits = limits
         self._allowed = tuple(allowed_axioms)
-        self._runner = runner or ColdRunner(toolchain, sandbox)
+        self._runner: Runner
+        if can_be_warm(toolchain, sandbox) if warm is None else warm:
+            self._runner = WarmRunner(toolchain, sandbox, limits, workers)
+        else:
+            self._runner = ColdRunner(toolchain, sandbox)
         self._context = _digest(
             self._header,
             toolchain.kind,

@@ -39,10 +39,11 @@ class ColdRunner:
 
     def __init__(self, toolchain: ToolchainLike, sandbox: Sandbox) -> None:
         self._toolchain, self._sandbox = toolchain, sandbox
+        self._preloaded = preloaded(toolchain)
 
     def run(self, source: bytes, limits: Limits) -> Outcome:
         return self._sandbox.run(
-            [*self._toolchain.argv, *lean_options(limits), _FILE],
+            [*self._toolchain.argv, *self._preloaded, *lean_options(limits), _FILE],
             files={_FILE: source},
             env=self._toolchain.env,
             read_only=self._toolchain.read_only_paths,
@@ -51,6 +52,12 @@ class ColdRunner:
 
     def close(self) -> None:
         """Nothing is kept."""
+
+
+def preloaded(toolchain: ToolchainLike) -> tuple[str, ...]:
+    """Arguments that spare the import of the core library, for toolchains that have them."""
+    make = getattr(toolchain, "preloaded", tuple)
+    return make()
 
 
 def lean_options(limits: Limits) -> list[str]:

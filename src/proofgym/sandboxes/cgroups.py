@@ -56,7 +56,6 @@ class Cgroup:
             self._write("unified", "memory.max", memory)
             with contextlib.suppress(OSError):  # absent without swap
                 self._write("unified", "memory.swap.max", "0")
-            self._write("unified", "memory.oom.group", "1")
             self._write("unified", "pids.max", pids)
             return
         if "memory" in self._paths:

@@ -79,14 +79,14 @@ def _run(
     kill_below: bool,
     stack: ExitStack,
 ) -> Outcome:
-    status, status_in = _pipe(stack)
-    go_out, go = _pipe(stack)
-    out, out_in = _pipe(stack)
-    err, err_in = _pipe(stack)
-    contents = {name: _memory_file(data, stack) for name, data in {**job.files, **more}.items()}
+    status, status_in = pipe(stack)
+    go_out, go = pipe(stack)
+    out, out_in = pipe(stack)
+    err, err_in = pipe(stack)
+    contents = {name: memory_file(data, stack) for name, data in {**job.files, **more}.items()}
     process = subprocess.Popen(
         build(Plumbing(status_in.fileno(), go_out.fileno(), contents)),
-        stdin=_memory_file(job.stdin, stack),
+        stdin=memory_file(job.stdin, stack),
         stdout=out_in,
         stderr=err_in,
         pass_fds=(status_in.fileno(), go_out.fileno(), *contents.values(), *job.inherited),
@@ -108,7 +108,7 @@ def _run(
         go.write(b"g")
     job.on_start(kill)
     ends = status.fileno(), out.fileno(), err.fileno()
-    return _follow(process, root, group, *ends, kill, job.limits)
+    return _follow(process, root, group, *ends, kill, job)
 
 
 def _follow(
@@ -119,11 +119,14 @@ def _follow(
     out: int,
     err: int,
     kill: Callable[[], None],
-    limits: Limits,
+    job: Job,
 ) -> Outcome:
     """Watch the started tree, then make sure that nothing of it is left, then say what it was."""
     limited = group is not None and "memory" in own_cgroups().covers
-    sample = None if limited else lambda: processes.resident_bytes(root.pid)
+    # A service keeps watch over its own children.
+    watched = not limited and not job.inherited
+    sample = (lambda: processes.resident_bytes(root.pid)) if watched else None
+    limits = job.limits
     end = os.pidfd_open(process.pid)
     try:
         seen = supervisor.watch(end, out, err, kill, limits, sample)
@@ -286,7 +289,7 @@ def _text(data: bytes | bytearray) -> str:
     return bytes(data[-2000:]).decode(errors="replace").strip()
 
 
-def _pipe(stack: ExitStack) -> tuple[FileIO, FileIO]:
+def pipe(stack: ExitStack) -> tuple[FileIO, FileIO]:
     """(read end, write end), as files because those may safely be closed twice."""
     out, into = os.pipe()
     return (
@@ -295,7 +298,7 @@ def _pipe(stack: ExitStack) -> tuple[FileIO, FileIO]:
     )
 
 
-def _memory_file(data: bytes, stack: ExitStack) -> int:
+def memory_file(data: bytes, stack: ExitStack) -> int:
     """An anonymous file holding `data`, at its start: never touches a disk, never blocks."""
     fd = os.memfd_create("proofgym", os.MFD_CLOEXEC)
     stack.callback(os.close, fd)

@@ -60,7 +60,7 @@ def watch(
             left = 1.0
         elif sample is not None:
             left = min(left, _SAMPLE_S)
-        for fd, _ in poller.poll(max(left, 0.001) * 1000):
+        for fd, _ in poller.poll(min(max(left, 0.001), 3600) * 1000):
             if fd == end_fd:
                 ended = True
             elif not _read(fd, sinks[fd], seen, limits.output_bytes, kill):

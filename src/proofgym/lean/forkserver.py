@@ -1,0 +1,185 @@
+"""Keeps Lean's library initialised and forks a child for each check.
+
+    python -I -S forkserver.py LIBLEANSHARED CONTROL_FD
+
+Runs inside a sandbox as its only program, with the standard library alone; `warm.py` is the
+other end. Starting Lean takes about 100 ms, nearly all of it initialisation that is the same for
+every check; a fork of a process that has it behind itself starts in a few.
+
+Nothing of one check reaches another or this process: a child inherits memory copy-on-write, holds
+no descriptor but its own input and outputs, and runs under a system-call filter that leaves it
+computing, reading files and starting threads: it cannot write or create a file, start a process,
+open a socket, or signal or trace anyone. So a check is one process, and killing it ends it whole.
+
+One request is a packet on the control socket: a marshalled dictionary, with the descriptors of
+the source, standard output, standard error, and a connection. On the connection one report
+(JSON) comes back at the end; closing its other end, or writing to it, kills the child.
+"""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import ctypes
+import marshal
+import os
+import resource
+import select
+import signal
+import socket
+import struct
+import sys
+import time
+from typing import Any, NoReturn
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 4, 22, 38
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_SAMPLE_S = 0.02
+_DESCRIPTORS = 4  # source, standard output, standard error, connection
+
+
+class Child:
+    """One check under way."""
+
+    def __init__(self, pid: int, request: dict[str, Any], connection: socket.socket) -> None:
+        self.pid, self.connection = pid, connection
+        self.memory, self.threads = request["memory"], request["threads"]
+        self.deadline = time.monotonic() + request["wall"]
+        self.killed = ""
+        self.peak = 0
+        self.pidfd = os.pidfd_open(pid)
+
+    def kill(self, why: str) -> None:
+        self.killed = self.killed or why
+        os.kill(self.pid, signal.SIGKILL)  # not reaped yet, so the number is still its own
+
+    def look(self) -> None:
+        """End it if it holds too much or runs too long. `-M` and the caller come first."""
+        try:
+            with open(f"/proc/{self.pid}/stat", "rb") as file:
+                fields = file.read().rpartition(b")")[2].split()
+        except OSError:
+            return
+        self.peak = max(self.peak, int(fields[21]) * _PAGE)
+        if self.peak > self.memory:
+            self.kill("memory")
+        elif int(fields[17]) > self.threads:
+            self.kill("signal")
+        elif time.monotonic() > self.deadline:
+            self.kill("wall")
+
+    def report(self) -> None:
+        _, state, usage = os.wait4(self.pid, 0)
+        code, cpu = os.waitstatus_to_exitcode(state), usage.ru_utime + usage.ru_stime
+        peak = max(self.peak, usage.ru_maxrss * 1024)
+        words = f'{{"killed": "{self.killed}", "code": {code}, "cpu": {cpu}, "peak": {peak}}}'
+        with contextlib.suppress(OSError):  # the caller is gone
+            self.connection.send(words.encode())
+        self.connection.close()
+        os.close(self.pidfd)
+
+
+def main(library_path: str, control_fd: int) -> NoReturn:
+    control = socket.socket(fileno=control_fd)
+    _prctl(_PR_SET_DUMPABLE, 0)  # children of the same user must not read or change our memory
+    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    os.environ["UV_USE_IO_URING"] = "0"
+    library = ctypes.CDLL(library_path, mode=ctypes.RTLD_GLOBAL)
+    library.lean_initialize()
+    control.send(b"ready")
+    serve(library, control)
+
+
+def serve(library: ctypes.CDLL, control: socket.socket) -> NoReturn:
+    """Fork, watch and report until the control socket closes."""
+    children: dict[int, Child] = {}  # by pidfd, and by connection
+    poller = select.poll()
+    poller.register(control, select.POLLIN)
+    next_look = 0.0
+    while True:
+        for fd, _ in poller.poll(_SAMPLE_S * 1000 if children else None):
+            if fd == control.fileno():
+                child = _accept(library, control)
+                for key in (child.pidfd, child.connection.fileno()):
+                    children[key] = child
+                    poller.register(key, select.POLLIN)
+            elif fd in children:
+                child = children[fd]
+                if fd == child.pidfd:
+                    for key in (child.pidfd, child.connection.fileno()):
+                        poller.unregister(key)
+                        del children[key]
+                    child.report()
+                else:
+                    poller.modify(fd, 0)
+                    child.kill("wall")
+        if children and time.monotonic() >= next_look:
+            for child in set(children.values()):
+                child.look()
+            next_look = time.monotonic() + _SAMPLE_S
+
+
+def _accept(library: ctypes.CDLL, control: socket.socket) -> Child:
+    space = socket.CMSG_SPACE(_DESCRIPTORS * 4)
+    data, ancillary, _, _ = control.recvmsg(1 << 16, space)
+    if not data:  # the orchestrator is gone; the sandbox ends with us
+        os._exit(0)
+    numbers = array.array("i")
+    for _, _, content in ancillary:
+        numbers.frombytes(content)
+    request = marshal.loads(data)
+    pid = os.fork()
+    if pid == 0:
+        _check(library, request, list(numbers))
+    for fd in numbers[:3]:
+        os.close(fd)
+    return Child(pid, request, socket.socket(fileno=numbers[3]))
+
+
+def _check(library: ctypes.CDLL, request: dict[str, Any], numbers: list[int]) -> NoReturn:
+    """Become Lean for one file."""
+    status = 125
+    try:
+        _restrict(request, numbers)
+        arguments = [b"lean", *map(os.fsencode, request["arguments"])]
+        vector = (ctypes.c_char_p * (len(arguments) + 1))(*arguments, None)
+        status = library.lean_main(len(arguments), vector)
+        _libc.fflush(None)
+    except BaseException as error:
+        os.write(2, f"forkserver: {error}\n".encode(errors="replace"))
+    os._exit(status & 0xFF)
+
+
+def _restrict(request: dict[str, Any], numbers: list[int]) -> None:
+    os.setsid()
+    for target, fd in enumerate(numbers[:3]):
+        os.dup2(fd, target)
+    os.closerange(3, 1024)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    cpu = request["cpu"]
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu + 1))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+    _filter(request["filter"], request["pid_at"])
+
+
+def _filter(code: bytes, pid_at: int) -> None:
+    """Install a filter that was made for process 0, with our own process id put in."""
+    code = code[:pid_at] + struct.pack("=I", os.getpid()) + code[pid_at + 4 :]
+    buffer = ctypes.create_string_buffer(code, len(code))
+    program = struct.pack("@HP", len(code) // 8, ctypes.addressof(buffer))
+    holder = ctypes.create_string_buffer(program, len(program))
+    if _libc.prctl(_PR_SET_SECCOMP, 2, ctypes.byref(holder), 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "seccomp")
+
+
+def _prctl(option: int, value: int) -> None:
+    if _libc.prctl(option, value, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), f"prctl {option}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))
