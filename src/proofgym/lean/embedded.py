@@ -76,9 +76,11 @@ def header_snapshot(library: Path, core: Path, options: tuple[str, ...] = ()) ->
 
     Lean ignores `-D` options next to `--incr-load`, so `options` (such as "-DmaxRecDepth=200")
     are those that the snapshot is taken with. A file with another header is still checked
-    correctly: Lean then leaves the snapshot aside. Written once per set of options.
+    correctly: Lean then leaves the snapshot aside. Written once per set of options and library:
+    a snapshot holds the absolute paths of both, and can be loaded with no other.
     """
-    name = hashlib.sha256("\0".join(options).encode()).hexdigest()[:16]
+    bound = (str(library.resolve()), str(core.resolve()), *options)
+    name = hashlib.sha256("\0".join(bound).encode()).hexdigest()[:16]
     target = core / f"header-{name}.snap"
     if target.is_file():
         return target
