@@ -1,16 +1,16 @@
 """The file that Lean is given: trusted header, trusted statement, the proof, a trusted ending.
 
 The ending makes Lean say, in messages whose positions lie after the proof, which type the theorem
-has and which axioms it rests on, between two marks that hold a random word. Messages get their
-positions from the parser, and the word is made anew for each check, so a proof can neither
-produce these messages itself nor end the file before them.
+has and which axioms it rests on. The first of these messages also holds a random word, the second
+comes last in the file. Messages get their positions from the parser, and the word is made anew
+for each check, so a proof can neither produce these messages itself nor end the file before them.
 """
 
 from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from proofgym.lean.messages import Message
@@ -31,71 +31,53 @@ class Baseline:
     """What the trusted side knows of a statement, from elaborating it alone."""
 
     type_text: str
-    axioms: Mapping[str, str]
-    """The allowed axioms that exist here: name to how Lean prints it."""
+    axioms: frozenset[str]
+    """The allowed axioms that the header's own environment declares as axioms. A check has the
+    same header before its proof, and no name can be declared twice, so a proof that rests on one
+    of these names rests on the header's axiom."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """Trusted commands and the lines they stand on."""
+    """Trusted commands and the lines they stand on, `first` to `last`."""
 
     source: str
     first: int
     last: int
-    type_line: int
-    axioms_line: int | None
-    axiom_lines: Mapping[str, int]
     mark: str
 
+    def answers(self, messages: Iterable[Message]) -> dict[int, str]:
+        """What each line said; warnings and errors are no answers.
 
-def make_ending(name: str, first: int, axioms: Iterable[str], list_axioms: bool) -> Ending:
-    """The trusted commands, the first of them on line `first`."""
-    mark = f"proofgym_{secrets.token_hex(12)}"
-    signed = f"#check (fun {mark} : Prop => {mark})"
-    lines = [signed, f"set_option pp.all true in #check @{name}"]
-    type_line, axioms_line = first + 1, None
-    if list_axioms:
-        axioms_line = first + len(lines)
-        lines.append(f"#print axioms {name}")
-    axiom_lines = {}
-    for axiom in axioms:
-        axiom_lines[axiom] = first + len(lines)
-        lines.append(f"set_option pp.all true in #print {axiom}")
-    lines.append(signed)
-    return Ending(
-        "\n".join(lines) + "\n",
-        first,
-        first + len(lines) - 1,
-        type_line,
-        axioms_line,
-        axiom_lines,
-        mark,
-    )
-
-
-def said(ending: Ending, messages: Iterable[Message]) -> dict[int, Message]:
-    """What the ending said, by line, once both marks are found.
-
-    Raises:
-        Unsigned: a mark is missing, or a line spoke twice.
-    """
-    by_line: dict[int, Message] = {}
-    for message in messages:
-        if message.line >= ending.first:
-            if message.line in by_line or message.line > ending.last:
+        Raises:
+            Unsigned: a line spoke twice, or a line that is not ours spoke.
+        """
+        by_line: dict[int, str] = {}
+        for message in messages:
+            if message.line < self.first or message.severity != "information":
+                continue
+            if message.line > self.last or message.line in by_line:
                 raise Unsigned("unexpected messages after the proof")
-            by_line[message.line] = message
-    expected = f"fun {ending.mark} => {ending.mark} : Prop → Prop"
-    for line in (ending.first, ending.last):
-        if information(by_line, line) != expected:
+            by_line[message.line] = message.text
+        return by_line
+
+    def type_text(self, answers: Mapping[int, str]) -> str:
+        """The theorem with its type, as Lean prints it with nothing hidden.
+
+        Raises:
+            Unsigned: there is no such answer, or it lacks this check's random word.
+        """
+        text = answers.get(self.first, "")
+        if not " ".join(text.split()).startswith(f"fun ({self.mark} : Prop) => "):
             raise Unsigned("the commands after the proof did not run")
-    return by_line
+        return text.replace(self.mark, "_")
 
 
-def information(by_line: Mapping[int, Message], line: int) -> str | None:
-    """The text that a line of the ending said, unless it was an error or nothing."""
-    message = by_line.get(line)
-    return message.text if message is not None and message.severity == "information" else None
+def _make_ending(name: str, first: int, rest: Sequence[str]) -> Ending:
+    """The type question, on line `first`, and the commands `rest` after it."""
+    mark = f"proofgym_{secrets.token_hex(12)}"
+    lines = [f"set_option pp.all true in #check (fun {mark} : Prop => @{name})", *rest]
+    return Ending("\n".join(lines) + "\n", first, first + len(lines) - 1, mark)
 
 
 def read_axioms(text: str) -> tuple[str, ...]:
@@ -106,7 +88,7 @@ def read_axioms(text: str) -> tuple[str, ...]:
     """
     match = _AXIOMS.fullmatch(text)
     if match is None:
-        raise Unsigned(f"the axioms could not be listed: {text[:200]}")
+        raise Unsigned(f"the axioms could not be listed: {text[:200] or 'no answer'}")
     if match.group(1):
         return ()
     return tuple(name.strip() for name in match.group(2).split(",") if name.strip())
@@ -132,24 +114,27 @@ class Assembled:
         return "the theorem" if message.line >= self.statement_line else "the header"
 
 
-def assemble_check(header: str, statement: Statement, proof: str, baseline: Baseline) -> Assembled:
+def assemble_check(header: str, statement: Statement, proof: str) -> Assembled:
     """The file that checks one proof."""
     block, removed = indent(proof)
     before = _header(header)
     head = f"{before}{statement.text} := by\n"
     proof_line = head.count("\n") + 1
     first = proof_line + block.count("\n") + 2
-    ending = make_ending(statement.name, first, baseline.axioms, list_axioms=True)
+    ending = _make_ending(statement.name, first, [f"#print axioms {statement.name}"])
     source = f"{head}{block}\n\n{ending.source}"
     return Assembled(source, before.count("\n") + 1, proof_line, removed, ending)
 
 
-def assemble_alone(header: str, statement: Statement, axioms: Iterable[str]) -> Assembled:
-    """The file in which the trusted side elaborates a statement without any proof."""
+def assemble_alone(header: str, statement: Statement, axioms: Sequence[str]) -> Assembled:
+    """The file in which the trusted side elaborates a statement without any proof.
+
+    Its ending prints the allowed `axioms`, one a line from the second line on.
+    """
     before = _header(header)
     head = f"{before}{statement.as_axiom}\n"
     first = head.count("\n") + 1
-    ending = make_ending(statement.name, first, axioms, list_axioms=False)
+    ending = _make_ending(statement.name, first, [f"#print {name}" for name in axioms])
     return Assembled(head + ending.source, before.count("\n") + 1, first, 0, ending)
 
 

@@ -128,7 +128,7 @@ class LeanChecker:
         baseline = self._baseline(statement)
         if isinstance(baseline, Verdict):
             return baseline
-        file = assemble_check(self._header, statement, proof, baseline)
+        file = assemble_check(self._header, statement, proof)
         outcome = self._run(file)
         verdict = judge(file, outcome, baseline, self._limits)
         return replace(verdict, seconds=time.monotonic() - began)
@@ -150,7 +150,7 @@ class LeanChecker:
     def _elaborate_alone(self, statement: Statement) -> Baseline | Verdict | TaskError:
         file = assemble_alone(self._header, statement, self._allowed)
         outcome = self._run(file)
-        return read_baseline(file, outcome, statement)
+        return read_baseline(file, outcome, statement, self._allowed)
 
     def _run(self, file: Assembled) -> Outcome:
         """Run Lean; a fault of the machinery is tried again in a fresh sandbox, with a bound."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from proofgym.errors import TaskError
-from proofgym.lean.assembly import Assembled, Baseline, Unsigned, information, read_axioms, said
+from proofgym.lean.assembly import Assembled, Baseline, Unsigned, read_axioms
 from proofgym.lean.messages import Message, read_messages
 from proofgym.lean.policy import scan
 from proofgym.lean.statement import Statement
@@ -99,16 +99,11 @@ def _judge_claims(
     notes: dict[str, Any],
 ) -> Verdict:
     """No error: now the positive signs. Raises `Unsigned` where one is missing."""
-    ending = file.ending
-    by_line = said(ending, messages)
-    if information(by_line, ending.type_line) != baseline.type_text:
+    answers = file.ending.answers(messages)
+    if file.ending.type_text(answers) != baseline.type_text:
         raise Unsigned("the theorem does not have the type of the statement")
-    assert ending.axioms_line is not None
-    axioms = read_axioms(information(by_line, ending.axioms_line) or "no answer")
+    axioms = read_axioms(answers.get(file.ending.last, ""))
     notes["axioms"] = list(axioms)
-    for name, line in ending.axiom_lines.items():
-        if information(by_line, line) != baseline.axioms[name]:
-            raise Unsigned(f"the axiom {name} is not the header's")
     if outside := [name for name in axioms if name not in baseline.axioms]:
         what = "leaves something unproved" if "sorryAx" in outside else "rests on other axioms"
         return _verdict(Status.REJECTED, f"the proof {what}: {', '.join(outside)}", **notes)
@@ -118,33 +113,31 @@ def _judge_claims(
 
 
 def read_baseline(
-    file: Assembled, outcome: Outcome, statement: Statement
+    file: Assembled, outcome: Outcome, statement: Statement, allowed: Sequence[str]
 ) -> Baseline | Verdict | TaskError:
+    """What elaborating the statement alone says; see `assemble_alone`."""
     messages = read_messages(outcome.stdout)
     if outcome.ended_by == "infrastructure" or never_ran(outcome):
         tail = outcome.reason or outcome.stderr[-500:].decode(errors="replace").strip()
         return _verdict(Status.INFRASTRUCTURE, f"Lean could not be run: {tail}")
-    absent = set(file.ending.axiom_lines.values())
-    errors = [it for it in messages if it.severity == "error" and it.line not in absent]
+    # An allowed axiom need not exist here; that is an error on its own line only.
+    errors = [it for it in messages if it.severity == "error" and it.line <= file.ending.first]
     if errors:
-        return TaskError(
-            f"Lean refuses the statement {statement.name!r}: {_shown(file, errors[0])}"
-        )
+        shown = _shown(file, errors[0])
+        return TaskError(f"Lean refuses the statement {statement.name!r}: {shown}")
     if outcome.ended_by != "exit":
         return TaskError(
             f"elaborating the statement {statement.name!r} alone ended by {outcome.ended_by}; "
             "raise the checker's limits or simplify it"
         )
     try:
-        by_line = said(file.ending, messages)
+        answers = file.ending.answers(messages)
+        type_text = file.ending.type_text(answers)
     except Unsigned as error:
         return TaskError(f"Lean did not finish the statement {statement.name!r}: {error}")
-    type_text = information(by_line, file.ending.type_line)
-    if type_text is None:
-        return TaskError(f"Lean gives no type for {statement.name!r}")
-    known = {name: information(by_line, line) for name, line in file.ending.axiom_lines.items()}
-    present = {name: text for name, text in known.items() if text and text.startswith("axiom ")}
-    return Baseline(type_text, present)
+    lines = zip(allowed, range(file.ending.first + 1, file.ending.last + 1), strict=True)
+    declared = [name for name, line in lines if answers.get(line, "").startswith("axiom ")]
+    return Baseline(type_text, frozenset(declared))
 
 
 def _first(file: Assembled, errors: Sequence[Message]) -> Message:

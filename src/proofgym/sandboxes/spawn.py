@@ -27,6 +27,7 @@ from proofgym.sandboxes.sandbox import EndedBy, Job, Outcome, infrastructure
 
 _START_S = 10.0  # an outer process that has not reported by then has failed
 _SIGKILL, _SIGXCPU = 9, 24
+_RESERVED = 8 << 30
 
 
 class StartError(Exception):
@@ -212,8 +213,10 @@ def _rlimits(limits: Limits, whole_tree: frozenset[str]) -> dict[int, tuple[int,
         resource.RLIMIT_NOFILE: (256, 256),
     }
     if "memory" not in whole_tree:
-        # Not RLIMIT_AS: that one counts the files a program maps, and Lean maps gigabytes.
-        values[resource.RLIMIT_DATA] = (limits.memory_bytes, limits.memory_bytes)
+        # Only a backstop for the supervisor, which samples what is resident: both this and
+        # RLIMIT_AS count memory that is reserved and never used, of which Lean takes gigabytes.
+        bound = limits.memory_bytes + _RESERVED
+        values[resource.RLIMIT_DATA] = (bound, bound)
     if "pids" not in whole_tree and os.geteuid() != 0:
         # It counts every process of the user (and never binds root), hence the allowance.
         count = processes.count_of_user(os.getuid()) + limits.processes
