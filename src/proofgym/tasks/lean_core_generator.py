@@ -1,6 +1,6 @@
 """Writes the data files of the task family `lean_core`, the same bytes on every machine.
 
-    python -m proofgym.tasks.lean_core_generator [directory]
+python -m proofgym.tasks.lean_core_generator [directory]
 """
 
 from __future__ import annotations

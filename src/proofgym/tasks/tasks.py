@@ -78,7 +78,8 @@ class Tasks(Config):
         known = sorted({line.fields["topic"] for line in lines})
         for topic in self.topics or ():
             if topic not in known:
-                raise TaskError(f"{self.path}: no task has topic {topic!r}; {nearest(topic, known)}")
+                hint = nearest(topic, known)
+                raise TaskError(f"{self.path}: no task has topic {topic!r}; {hint}")
         least, greatest = self.difficulty
         lines = [
             line
@@ -128,7 +129,7 @@ def from_jsonl(
 ) -> Tasks:
     """Tasks of your own; see `docs/tasks.md` for the format."""
     chosen = tuple(topics) if topics is not None else None
-    return Tasks(str(path), topics=chosen, difficulty=difficulty, limit=limit, seed=seed)
+    return Tasks(path=str(path), topics=chosen, difficulty=difficulty, limit=limit, seed=seed)
 
 
 def read_lines(path: Path) -> Iterator[Line]:
@@ -191,13 +192,18 @@ def _parse(path: Path, number: int, raw: str) -> dict[str, Any]:
     return fields
 
 
-_TYPES = {"name": str, "topic": str, "difficulty": int, "statement": str, "prompt": str, "proof": str}
+_TYPES = {
+    "name": str,
+    "topic": str,
+    "difficulty": int,
+    "statement": str,
+    "prompt": str,
+    "proof": str,
+}
 _OPTIONAL = ("statement", "prompt", "proof")
 
 
-def _check_field(
-    path: Path, number: int, fields: dict[str, Any], field: str, type_: type
-) -> None:
+def _check_field(path: Path, number: int, fields: dict[str, Any], field: str, type_: type) -> None:
     if field not in fields:
         if field in _OPTIONAL:
             return

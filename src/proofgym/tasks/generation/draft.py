@@ -1,4 +1,4 @@
-"""A theorem in the making: hypotheses and bound names are placeholders `#0`, `#1`, … until `finish`.
+"""A theorem in the making: hypotheses and bound names are placeholders (`#0`) until `finish`.
 
 Wrappers turn one draft into another (pack hypotheses into ∧, move one behind →, weaken the goal
 to ∨, hide a term under ∃, …), so that every source of theorems gets every logical form.
@@ -154,9 +154,7 @@ def curry(draft: Draft) -> Draft:
     goal = Term("→", (last.type, draft.goal))
     if draft.goal.head == "False":
         goal = Term("¬", (last.type,))
-    return replace(
-        draft, hypotheses=tuple(rest), goal=goal, proof=Intro(last.name, draft.proof)
-    )
+    return replace(draft, hypotheses=tuple(rest), goal=goal, proof=Intro(last.name, draft.proof))
 
 
 def weaken(draft: Draft, other: Term, side: str) -> Draft:

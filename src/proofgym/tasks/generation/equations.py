@@ -66,7 +66,9 @@ def drafts(topic: str, draw: Draw) -> Iterator[Draft]:
             yield found
 
 
-def _chain(draw: Draw, start: Term, rules: list[Rule], length: int) -> tuple[Term, list[Step]] | None:
+def _chain(
+    draw: Draw, start: Term, rules: list[Rule], length: int
+) -> tuple[Term, list[Step]] | None:
     """Rewrite the start that many times; the goal `start = end` and the steps that prove it."""
     equation = op("=", start, Term("?"))
     steps: list[Step] = []
@@ -84,7 +86,7 @@ def _chain(draw: Draw, start: Term, rules: list[Rule], length: int) -> tuple[Ter
 
 
 def _fragile(part: Term) -> bool:
-    """`n + 0 + 0`, which `rw` may take for `n + 0`, and `[].length`, whose type Lean cannot tell."""
+    """`n + 0 + 0`, which `rw` may take for `n + 0`, and `[].length`, whose type is unknown."""
     if part.head == "+":
         return part.args[1].head == "0" and part.args[0].head == "+"
     return part.head == ".length" and not part.args[0].names() & {"x", "xs", "ys", "zs"}
@@ -136,7 +138,7 @@ def _arithmetic(draw: Draw) -> Draft | None:
         hypotheses = tuple(
             Argument(f"#{i}", _given(draw, names)) for i in range(draw.choice((1, 1, 2)))
         )
-        own = [Rule(item.name, (), *item.type.args) for item in hypotheses]
+        own = [Rule(item.name, (), *_sides(item.type)) for item in hypotheses]
         rules = own * 4 + rules
         if draw.chance(50):
             rules = own
@@ -144,6 +146,11 @@ def _arithmetic(draw: Draw) -> Draft | None:
     made = _chain(draw, start, rules, draw.choice((1, 1, 2, 2, 3)))
     values = tuple(Argument(name, NAT) for name in ("a", "b", "c"))
     return made and _finish(*made, values, hypotheses)
+
+
+def _sides(equation: Term) -> tuple[Term, Term]:
+    left, right = equation.args
+    return left, right
 
 
 def _given(draw: Draw, names: list[str]) -> Term:

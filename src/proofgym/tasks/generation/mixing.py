@@ -16,6 +16,20 @@ from proofgym.tasks.generation.terms import Term, op
 PROP = Argument("p", Term("Prop"))
 LONGEST = 26
 LARGEST_PART = 12
+WRAPPERS = (
+    "pack",
+    "pack",
+    "curry",
+    "curry",
+    "weaken",
+    "both",
+    "either",
+    "hide",
+    "unhide",
+    "refute",
+    "generalise",
+    "generalise",
+)
 
 
 def drafts(topic: str, draw: Draw) -> Iterator[Draft]:
@@ -50,10 +64,8 @@ def _size(draft: Draft) -> int:
 
 def _wrap(draw: Draw, draft: Draft, source: Iterator[Draft]) -> Draft | None:
     count = len(draft.hypotheses)
-    kind = draw.choice(
-        ("pack", "pack", "curry", "curry", "weaken", "both", "either", "hide", "unhide", "refute")
-        + ("generalise", "generalise")
-    )
+    facts = [item.type for item in draft.hypotheses]
+    kind = draw.choice(WRAPPERS)
     try:
         match kind:
             case "pack" if count > 1:
@@ -70,7 +82,8 @@ def _wrap(draw: Draw, draft: Draft, source: Iterator[Draft]) -> Draft | None:
                 return form.both(draft, other) if other.goal != draft.goal else None
             case "either" if count > 0:
                 other = _apart(_small(source), 2)
-                return form.either(draft, other) if other.hypotheses else None
+                distinct = other.hypotheses and other.hypotheses[-1].type not in facts
+                return form.either(draft, other) if distinct else None
             case "hide":
                 return _hide(draw, draft)
             case "unhide" if count > 0:

@@ -12,10 +12,12 @@ from proofgym.tasks.generation.draft import Draft
 from proofgym.tasks.generation.draw import Draw
 from proofgym.tasks.generation.proof import Spine
 from proofgym.tasks.generation.statement import Argument
-from proofgym.tasks.generation.terms import Term, bind, op, parse_term
+from proofgym.tasks.generation.terms import Term, op, parse_term
 
 NAT = Term("Nat")
 ONE = Term("1")
+MONOTONE = parse_term("∀ x y, x ≤ y → f x ≤ f y")
+GROWING = parse_term("∀ x, x ≤ f x")
 F = Argument("f", op("→", NAT, NAT))
 VALUES = (F, *(Argument(name, NAT) for name in "abcdkmn"))
 
@@ -55,8 +57,7 @@ class Growth:
                 return op("+", left, ONE), Spine("Nat.le_succ", (left,))
             case 3:
                 right = op("f", left)
-                law = bind("∀", "x", op("≤", Term("x"), op("f", Term("x"))))
-                return right, Spine(self.given(law).head, (left,))
+                return right, Spine(self.given(GROWING).head, (left,))
         right = self.variable()
         return right, self.given(op("≤", left, right))
 
@@ -78,8 +79,7 @@ class Growth:
             return right, Spine("Nat.le_of_lt", (proof,))
         if choice == "mono":
             right, proof = self.at_most(left.args[0], depth)
-            law = op("→", op("≤", Term("x"), Term("y")), op("≤", op("f", Term("x")), op("f", Term("y"))))
-            given = self.given(bind("∀", "x", bind("∀", "y", law)))
+            given = self.given(MONOTONE)
             return op("f", right), Spine(given.head, (left.args[0], right, proof))
         return self._sided(left, depth, choice)
 
@@ -89,17 +89,16 @@ class Growth:
             first, p = self.at_most(one, depth)
             second, q = self.at_most(two, depth)
             return op("+", first, second), Spine("Nat.add_le_add", (p, q))
-        if choice in ("add_left", "mul_left"):
+        if choice.endswith("left"):
             right, p = self.at_most(two, depth)
-            name, steps = ("Nat.add_le_add_left", (p, one))
-            if choice == "mul_left":
-                name, steps = ("Nat.mul_le_mul_left", (one, p))
-            return op(left.head, one, right), Spine(name, steps)
-        right, p = self.at_most(one, depth)
-        name, steps = ("Nat.add_le_add_right", (p, two))
-        if choice == "mul_right":
-            name, steps = ("Nat.mul_le_mul_right", (two, p))
-        return op(left.head, right, two), Spine(name, steps)
+            end, fixed = op(left.head, one, right), one
+        else:
+            right, p = self.at_most(one, depth)
+            end, fixed = op(left.head, right, two), two
+        side = choice.removeprefix("add_").removeprefix("mul_")
+        if left.head == "+":
+            return end, Spine(f"Nat.add_le_add_{side}", (p, fixed))
+        return end, Spine(f"Nat.mul_le_mul_{side}", (fixed, p))
 
     def below(self, left: Term, depth: int) -> tuple[Term, Spine]:
         """Some right side and a proof of `left < right`."""

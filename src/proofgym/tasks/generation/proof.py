@@ -134,16 +134,22 @@ def _term(proof: Proof) -> str | None:
             return _spine(proof)
         case Pair(left, right):
             sides = [_term(left), _term(right)]
-            return None if None in sides else f"⟨{sides[0]}, {sides[1]}⟩"
+            return None if None in sides else f"⟨{sides[0]}, {_flat(sides[1])}⟩"
         case Inject(side, body):
             inner = _argument(body)
             return inner and f"Or.{'inl' if side == 'left' else 'inr'} {inner}"
         case Witness(value, body):
             inner = _term(body)
-            return inner and f"⟨{value}, {inner}⟩"
+            return inner and f"⟨{value}, {_flat(inner)}⟩"
         case Absurd(false):
             return _absurd(false)
     return None
+
+
+def _flat(last: str | None) -> str:
+    """Lean reads ⟨a, b, c⟩ as ⟨a, ⟨b, c⟩⟩."""
+    assert last is not None
+    return last[1:-1] if last.startswith("⟨") and last.find("⟩") == len(last) - 1 else last
 
 
 def _argument(proof: Proof) -> str | None:
@@ -228,8 +234,9 @@ def _apply(proof: Spine) -> list[str]:
     """`apply h`, then a block for each premise left to prove."""
     steps = list(proof.steps)
     premises: list[Proof] = []
-    while steps and isinstance(steps[-1], Proof):
-        premises.insert(0, steps.pop())
+    while steps and isinstance(last := steps[-1], Proof):
+        premises.insert(0, last)
+        steps.pop()
     function = inline(Spine(proof.head, tuple(steps)))
     if function is None or not premises or proof.head in CHAINS:
         raise NoStyle(proof)

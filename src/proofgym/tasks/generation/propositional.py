@@ -39,7 +39,8 @@ def _attempt(topic: str, draw: Draw) -> Theorem | None:
     connectives = CONNECTIVES[topic]
     count = draw.choice((0, 1, 1, 1, 2, 2, 3))
     facts = [_formula(draw, atoms, connectives, draw.choice((0, 1, 1, 2))) for _ in range(count)]
-    goal = _formula(draw, atoms, connectives, draw.choice((0, 1, 1, 2, 3)) + (2 if not count else 0))
+    size = draw.choice((0, 1, 1, 2, 3)) + (0 if count else 2)
+    goal = _formula(draw, atoms, connectives, size)
     if not _worthwhile(topic, facts, goal):
         return None
     names = ["h"] if count == 1 else [f"h{number + 1}" for number in range(count)]
@@ -57,7 +58,8 @@ def _attempt(topic: str, draw: Draw) -> Theorem | None:
 
 def _formula(draw: Draw, atoms: tuple[str, ...], connectives: str, size: int) -> Term:
     if size <= 0:
-        return Term("False") if connectives[0] == "¬" and draw.chance(4) else Term(draw.choice(atoms))
+        false = connectives[0] == "¬" and draw.chance(4)
+        return Term("False" if false else draw.choice(atoms))
     head = draw.choice(connectives)
     if head == "¬":
         return Term("¬", (_formula(draw, atoms, connectives, size - 1),))

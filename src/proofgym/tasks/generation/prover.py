@@ -164,10 +164,12 @@ class Search:
         known = {fact for _, fact in context.hypotheses}
         for spine, fact, needs in _spines(context):
             if fact.head == "∨" and not known & set(fact.args):
-                if done := self._fill(context, spine, needs, budget - 2):
+                done = self._fill(context, spine, needs, budget - 2)
+                if done:
                     yield from self._split(context, goal, fact, done[0], budget - done[1])
-            elif fact.head == "∃" and not _witnessed(fact, context, known):
-                if done := self._fill(context, spine, needs, budget - 1):
+            if fact.head == "∃" and not _witnessed(fact, context, known):
+                done = self._fill(context, spine, needs, budget - 1)
+                if done:
                     yield from self._open(context, goal, fact, done[0], budget - done[1])
 
     def _split(

@@ -45,9 +45,7 @@ def match(pattern: Term, term: Term, variables: tuple[str, ...]) -> dict[str, Te
     return values if _match(pattern, term, variables, values) else None
 
 
-def _match(
-    pattern: Term, term: Term, variables: tuple[str, ...], values: dict[str, Term]
-) -> bool:
+def _match(pattern: Term, term: Term, variables: tuple[str, ...], values: dict[str, Term]) -> bool:
     if pattern.head in variables and not pattern.args:
         return values.setdefault(pattern.head, term) == term
     if pattern.head != term.head or len(pattern.args) != len(term.args):
@@ -80,7 +78,8 @@ def places(goal: Term, step_rule: Rule, back: bool) -> Iterator[dict[str, Term]]
 def rewrite(goal: Term, step: Step) -> Term | None:
     """The goal after one step; None where the pattern is nowhere or its variables stay open."""
     given = dict(zip(step.rule.variables, step.arguments, strict=False))
-    values = given or next(places(goal, step.rule, step.back), None)
+    found = iter([given]) if given else places(goal, step.rule, step.back)
+    values = next(found, None)
     if values is None or len(values) < len(step.rule.variables):
         return None
     old, new = sides(step.rule, step.back, values)

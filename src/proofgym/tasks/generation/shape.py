@@ -9,8 +9,35 @@ from __future__ import annotations
 import re
 
 KEYWORDS = frozenset(
-    "exact intro apply constructor cases with rw at have left right refine rfl induction fun by "
-    "exfalso contradiction assumption show decide exists subst obtain calc simp omega".split()
+    (
+        "exact",
+        "intro",
+        "apply",
+        "constructor",
+        "cases",
+        "with",
+        "rw",
+        "at",
+        "have",
+        "left",
+        "right",
+        "refine",
+        "rfl",
+        "induction",
+        "fun",
+        "by",
+        "exfalso",
+        "contradiction",
+        "assumption",
+        "show",
+        "decide",
+        "exists",
+        "subst",
+        "obtain",
+        "calc",
+        "simp",
+        "omega",
+    )
 )
 _TOKEN = re.compile(r"\.[12]\b|[\w'₀-₉]+(?:\.[^\W\d][\w'₀-₉]*)*|=>|:=|\?_|\S|\n *")
 

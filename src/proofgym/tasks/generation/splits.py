@@ -32,9 +32,9 @@ SIZES = {"warmup": 24, "train": 24, "heldout": 16}
 """Theorems of each topic in each split."""
 NOVEL = 10
 """How many of those in `heldout` have a shape that no other split has, where there are enough."""
-POOL = 140
-"""Different theorems of each topic to choose from."""
-TRIES = 1500
+POOL = 130
+"""Theorems of each topic to choose from, no two of one kind."""
+TRIES = 1200
 RESERVED = 45
 """Percentage of shapes kept for `heldout`."""
 DIFFICULTIES = (0, 16, 22, 20, 14, 11, 7, 5, 3, 1, 1)
@@ -93,9 +93,9 @@ class Candidate:
 
 def pool() -> list[Candidate]:
     """Different theorems of every topic, hand-written ones first."""
-    by_hand = [Candidate(item, by_hand=True) for item in handwritten.theorems()]
-    seen = {item.theorem.canonical for item in by_hand}
-    out = list(by_hand)
+    by_hand = {item.kind: Candidate(item, by_hand=True) for item in handwritten.theorems()}
+    seen = set(by_hand)
+    out = list(by_hand.values())
     for topic in SOURCES:
         out += map(Candidate, _distinct(topic, seen))
     return out
@@ -108,8 +108,8 @@ def _distinct(topic: str, seen: set[str]) -> Iterator[Theorem]:
             return
         if len(item.statement.show("t0000")) > STATEMENT_LIMIT or len(item.proof) > 6 * PROOF_LIMIT:
             continue
-        if item.canonical not in seen:
-            seen.add(item.canonical)
+        if item.kind not in seen:
+            seen.add(item.kind)
             found += 1
             yield item
 

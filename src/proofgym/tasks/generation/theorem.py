@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from proofgym.tasks.generation.canonical import canonical
@@ -9,7 +10,7 @@ from proofgym.tasks.generation.proof import Proof, write
 from proofgym.tasks.generation.shape import proof_shape, proof_size
 from proofgym.tasks.generation.statement import Statement
 
-STEPS = (4, 7, 10, 14, 19, 25, 32, 41, 53)
+STEPS = (4, 6, 9, 12, 16, 21, 27, 34, 42)
 """Longest proof, in tokens, of difficulty 1, 2, …, 9; anything longer is 10."""
 
 
@@ -25,6 +26,11 @@ class Theorem:
     def canonical(self) -> str:
         """Equal for theorems that differ in names and argument order only."""
         return canonical(self.statement)
+
+    @property
+    def kind(self) -> str:
+        """As `canonical`, with all numbers above 1 alike: two of one kind are near-copies."""
+        return re.sub(r"\b([2-9]|[1-9]\d+)\b", "N", self.canonical)
 
     @property
     def shape(self) -> str:
