@@ -121,15 +121,6 @@ def outer_add(delta, left, right):
 
 
 @_jit
-def add_float(delta, values):
-    rows, columns = delta.shape
-    for i in range(rows):
-        row, value = delta[i], values[i]
-        for j in range(columns):
-            row[j] += delta.dtype.type(value[j])
-
-
-@_jit
 def decode_bfloat16(bits, out):
     """out [N] uint32: the float32 bits."""
     for j in range(out.size):

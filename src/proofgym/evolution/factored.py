@@ -168,12 +168,12 @@ class _Patch:
 
 class _Linear(_Patch):
     def correct(self, rows: Rows, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        """y [B, …, M] + σ'·A·(Bᵀ·x) for x [B, …, N]."""
+        """y [B, …, M] + σ'·A·(Bᵀ·x) for x [B, …, N]; in place, as y is the layer's own output."""
         if rows.dense:
             inner = (x @ self.right.flatten(0, 1).T) * rows.mask(x)
             left = self.left.flatten(0, 1)
-            flat = torch.addmm(y.reshape(-1, y.shape[-1]), inner.reshape(-1, left.shape[0]), left)
-            return flat.view(y.shape)
+            y.view(-1, y.shape[-1]).addmm_(inner.view(-1, left.shape[0]), left)
+            return y
         index = rows.index(x)
         shape = x.shape[0], -1, x.shape[-1]
         inner = torch.bmm(x.reshape(shape), self.right[index].transpose(1, 2))

@@ -14,9 +14,6 @@ import numpy as np
 
 from proofgym.evolution import philox
 
-#: Factors above which `outer_add` goes through BLAS, and the rows of its tiles.
-_BLAS_FROM, _BLAS_ROWS = 32, 256
-
 
 class Kernels(Protocol):
     """`delta`, integer tables and factors share one integer dtype, wide enough for every sum."""
@@ -147,11 +144,6 @@ class NumbaKernels:
 
     def outer_add(self, delta: Any, left: Any, right: Any) -> None:
         count = left.shape[1]
-        if count > _BLAS_FROM:  # enough arithmetic per element that a tuned product wins
-            for rows in range(0, len(delta), _BLAS_ROWS):
-                tile = left[rows : rows + _BLAS_ROWS] @ right
-                self._compiled.add_float(delta[rows : rows + _BLAS_ROWS], tile)
-            return
         if count % 8:
             left = np.pad(left, ((0, 0), (0, -count % 8)))
             right = np.pad(right, ((0, -count % 8), (0, 0)))

@@ -12,7 +12,6 @@ import json
 import os
 import struct
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,18 +39,21 @@ def save(directory: Path, state: State, chain: bytes) -> Path:
     temporary = path.with_suffix(".new")
     digest = hashlib.sha256(MAGIC)
     tensors = []
+    pieces = {
+        tensor.name: np.split(values, range(_CHUNK, values.size, _CHUNK))
+        for tensor in state.manifest
+        for values in [state.delta[tensor.name].values]
+    }
+    chunks = threads.each(_compress, itertools.chain.from_iterable(pieces.values()))
+    lengths = iter([len(chunk) for chunk in chunks])
+    for name, parts in pieces.items():
+        sizes = list(itertools.islice(lengths, len(parts)))
+        tensors.append({"name": name, "dtype": str(parts[0].dtype), "chunks": sizes})
     with open(temporary, "wb") as file:
         file.write(MAGIC)
-        for tensor in state.manifest:
-            values = state.delta[tensor.name].values
-            chunks = threads.each(_compress, np.split(values, range(_CHUNK, values.size, _CHUNK)))
-            for chunk in chunks:
-                file.write(chunk)
-                digest.update(chunk)
-            dtype = str(values.dtype)
-            tensors.append(
-                {"name": tensor.name, "dtype": dtype, "chunks": [len(c) for c in chunks]}
-            )
+        for chunk in chunks:
+            file.write(chunk)
+            digest.update(chunk)
         index = {"iteration": state.iteration, "chain": chain.hex(), "tensors": tensors}
         text = json.dumps(index).encode()
         tail = text + struct.pack("<Q", len(text))
@@ -87,14 +89,16 @@ def load(path: Path, state: State, chain: bytes) -> None:
         raise HistoryError(f"{path} belongs to another history")
     if [item["name"] for item in index["tensors"]] != [tensor.name for tensor in state.manifest]:
         raise HistoryError(f"{path} lists other tensors")
+    spans = []
     for item in index["tensors"]:
-        ends = np.cumsum([0, *item["chunks"]]) + position
-        spans = [data[a:b] for a, b in itertools.pairwise(ends.tolist())]
-        parts = threads.each(partial(_expand, item["dtype"]), spans)
+        ends = itertools.accumulate(item["chunks"], initial=position)
+        spans += [(item["dtype"], data[a:b]) for a, b in itertools.pairwise(ends)]
+        position += sum(item["chunks"])
+    parts = iter(threads.each(_expand, spans))
+    for item in index["tensors"]:
         accumulator = state.delta[item["name"]]
-        accumulator.values = np.concatenate([*parts, np.empty(0, item["dtype"])])
+        accumulator.values = np.concatenate(list(itertools.islice(parts, len(item["chunks"]))))
         accumulator.bound = accumulator.largest()
-        position = int(ends[-1])
     state.iteration = index["iteration"]
 
 
@@ -129,7 +133,8 @@ def _compress(values: NDArray[Any]) -> bytes:
     return zstandard.ZstdCompressor(level=1).compress(np.ascontiguousarray(planes).data)
 
 
-def _expand(dtype: str, data: memoryview) -> NDArray[Any]:
+def _expand(item: tuple[str, memoryview]) -> NDArray[Any]:
+    dtype, data = item
     planes = np.frombuffer(zstandard.ZstdDecompressor().decompress(data), np.uint8)
     width = np.dtype(dtype).itemsize
     return np.ascontiguousarray(planes.reshape(width, -1).T).reshape(-1).view(dtype)

@@ -7,6 +7,7 @@ row j element ρ·N + j of the stream "right" ("noise" for vectors); 32 directio
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -45,39 +46,30 @@ class Factors:
 
     def signs(self, iteration: int, count: int) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
         """A and Bᵀ of directions 0..count-1 of one iteration: [count, r, M] and [count, r, N]."""
-        lefts = np.empty((count, self.rank, self.rows), np.int8)
-        rights = np.empty((count, self.rank, self.columns), np.int8)
-        for block in range(-(-count // 32)):
-            span = slice(32 * block, min(32 * block + 32, count))
-            right = self._words(self._right, self.columns, iteration, block, 0, self.columns)
-            rights[span] = [noise.bits(right, index) for index in range(span.start, span.stop)]
-            if self._vector:
-                lefts[span] = 1
-                continue
-            left = self._words(self._left, self.rows, iteration, block, 0, self.rows)
-            lefts[span] = [noise.bits(left, index) for index in range(span.start, span.stop)]
-        return lefts, rights
+        left, right = self.stack([(iteration, index, 1) for index in range(count)], (0, self.rows))
+        lefts = left.reshape(self.rows, count, self.rank).transpose(1, 2, 0)
+        return np.ascontiguousarray(lefts), right.reshape(count, self.rank, self.columns)
 
     def stack(
-        self, group: Sequence[tuple[int, int, int]], rows: tuple[int, int], dtype: Any
+        self, group: Sequence[tuple[int, int, int]], rows: tuple[int, int], dtype: Any = np.int8
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """L [rows, C], R [C, N] with Σ c·A·Bᵀ = L·R over (iteration, direction, c) in `group`."""
-        height = 1 if self._vector else rows[1] - rows[0]
+        height = rows[1] - rows[0]
         left = np.empty((height, len(group), self.rank), dtype)
         right = np.empty((len(group), self.rank, self.columns), dtype)
-        words: dict[tuple[int, int], tuple[Any, Any]] = {}
-        for column, (iteration, index, weight) in enumerate(group):
-            at = iteration, index // 32
-            if at not in words:
-                words[at] = (
-                    None if self._vector else self._words(self._left, self.rows, *at, *rows),
-                    self._words(self._right, self.columns, *at, 0, self.columns),
-                )
-            a, b = words[at]
-            left[:, column] = (
-                weight if a is None else (weight * noise.bits(a, index).astype(dtype)).T
-            )
-            right[column] = noise.bits(b, index)
+        at = 0
+        for (iteration, block), run in itertools.groupby(group, lambda c: (c[0], c[1] // 32)):
+            listed = list(run)
+            span = slice(at, at := at + len(listed))
+            index = np.array([direction for _, direction, _ in listed])[:, None, None]
+            weight = np.array([c for _, _, c in listed], dtype)[:, None, None]
+            b = self._words(self._right, self.columns, iteration, block, 0, self.columns)
+            right[span] = noise.bits(b, index)
+            if self._vector:
+                left[:, span] = weight.transpose(2, 0, 1)
+                continue
+            a = self._words(self._left, self.rows, iteration, block, *rows)
+            left[:, span] = (weight * noise.bits(a, index)).transpose(2, 0, 1)
         count = len(group) * self.rank
         return left.reshape(height, count), right.reshape(count, self.columns)
 

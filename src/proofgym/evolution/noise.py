@@ -6,7 +6,7 @@ bit. Every function takes any range of element indices, so a shard draws what th
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,11 +39,10 @@ def direction(member: int, antithetic: bool) -> tuple[int, int]:
     return (member // 2, 1 - 2 * (member % 2)) if antithetic else (member, 1)
 
 
-def bits(words: philox.Words, index: int) -> NDArray[np.int8]:
-    """ε in {+1, -1} from bit `index` mod 32 of each word: a set bit is -1. Same shape."""
-    return (1 - 2 * ((words >> np.uint32(index % 32)) & np.uint32(1)).astype(np.int8)).astype(
-        np.int8
-    )
+def bits(words: philox.Words, index: Any) -> NDArray[np.int8]:
+    """ε in {+1, -1} from bit `index` mod 32 of each word: a set bit is -1. Arguments broadcast."""
+    place = np.asarray(index, np.uint32) & np.uint32(31)
+    return np.int8(1) - (((words >> place) & np.uint32(1)) << np.uint32(1)).astype(np.int8)
 
 
 def rademacher(key: int, iteration: int, index: int, start: int, stop: int) -> NDArray[np.int32]:
