@@ -51,6 +51,9 @@ TRUSTED = frozenset(
 )
 """Constants that step around the kernel; no proof needs them by name."""
 
+_CLAUSES = frozenset({"where", "termination_by", "decreasing_by"})
+"""Words that continue a declaration and are usually written at column 0."""
+
 _PAIRS = {")": "(", "]": "[", "}": "{", "⟩": "⟨"}
 _COMMAND_MARK = re.compile(r"#[a-z_]{2,}")
 
@@ -151,7 +154,8 @@ def _columns(proof: str, read: list[Token]) -> Refusal | None:
     if not read or _column(proof, read[0]) == 0:
         return None
     for token in read:
-        if token.kind == "name" and _column(proof, token) == 0:
+        outside = token.kind == "name" and _column(proof, token) == 0
+        if outside and token.text not in _CLAUSES:
             return _at(proof, token.start, "column_0", f"`{token.text}` stands outside the proof")
     return None
 

@@ -39,8 +39,6 @@ _SYS_LANDLOCK = (444, 445, 446)
 _SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 _SYS_CAPSET = {"x86_64": 126, "aarch64": 91}
 
-NOBODY = 65534
-
 
 def main() -> NoReturn:
     spec_fd, status, go = (int(text) for text in sys.argv[1:4])
@@ -99,8 +97,9 @@ def _first(spec: dict[str, Any], status: int, go: int) -> NoReturn:
     _check(_libc.sethostname(b"sandbox", 7), "sethostname")
     if os.read(go, 1) != b"g":
         os._exit(0)
-    drop = None if spec["user_namespace"] else NOBODY
-    child = _start(spec, drop, landlock=False)
+    if spec["user_namespace"]:
+        spec["drop_to"] = None
+    child = _start(spec, landlock=False)
     while True:
         pid, state = os.wait()
         if pid == child:
@@ -166,8 +165,8 @@ def _show_proc() -> None:
 
 
 def _fill_scratch(spec: dict[str, Any]) -> None:
-    owner = os.getuid() if spec["user_namespace"] else NOBODY
-    group = os.getgid() if spec["user_namespace"] else NOBODY
+    kept = spec["user_namespace"] or spec["drop_to"] is None
+    owner, group = (os.getuid(), os.getgid()) if kept else (spec["drop_to"],) * 2
     os.mkdir("/new/scratch")
     options = f"size={spec['scratch_bytes']},mode=0700,uid={owner},gid={group}"
     _mount("tmpfs", "/new/scratch", "tmpfs", _NOSUID | _NODEV, options)
@@ -196,7 +195,7 @@ def _alone(spec: dict[str, Any], status: int, go: int) -> NoReturn:
     if os.read(go, 1) != b"g":
         os._exit(0)
     os.chdir(spec["scratch"])
-    child = _start(spec, spec["drop_to"], landlock=True)
+    child = _start(spec, landlock=True)
     state = _await(child, go)
     processes.kill_descendants(os.getpid())
     if state is not None:
@@ -232,7 +231,7 @@ def _await(child: int, go: int) -> int | None:
 # --- both ---------------------------------------------------------------------------------------
 
 
-def _start(spec: dict[str, Any], drop_to: int | None, landlock: bool) -> int:
+def _start(spec: dict[str, Any], landlock: bool) -> int:
     """Fork and become the program; returns once it really runs it.
 
     Raises:
@@ -243,7 +242,7 @@ def _start(spec: dict[str, Any], drop_to: int | None, landlock: bool) -> int:
     if child == 0:
         try:
             os.close(trouble)
-            _become(spec, drop_to, landlock)
+            _become(spec, landlock)
         except BaseException as error:
             os.write(report, f"{spec['argv'][0]}: {error}".encode(errors="replace"))
         os._exit(125)
@@ -255,7 +254,8 @@ def _start(spec: dict[str, Any], drop_to: int | None, landlock: bool) -> int:
     return child
 
 
-def _become(spec: dict[str, Any], drop_to: int | None, landlock: bool) -> NoReturn:
+def _become(spec: dict[str, Any], landlock: bool) -> NoReturn:
+    drop_to = spec["drop_to"]
     os.setsid()
     _forgo_capabilities()
     if drop_to is not None:

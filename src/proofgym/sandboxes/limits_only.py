@@ -10,18 +10,17 @@ import ctypes
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from proofgym.sandboxes import seccomp
 from proofgym.sandboxes.cgroups import own_cgroups
-from proofgym.sandboxes.namespaces import SPEC, launch, visible
+from proofgym.sandboxes.namespaces import SPEC, launch, user_to_become, visible
 from proofgym.sandboxes.sandbox import DEVICES, SYSTEM_PATHS, Job, Outcome, Sandbox, infrastructure
 from proofgym.sandboxes.spawn import execute
 
-_NOBODY = 65534
 _LANDLOCK_CREATE = 444
 
 
@@ -32,22 +31,20 @@ class LimitsOnly(Sandbox):
 
     @property
     def protections(self) -> frozenset[str]:
-        found = set(own_cgroups().covers)
+        found = {"privileges"} | own_cgroups().covers
         if seccomp.supported():
             found |= {"syscalls", "network"}
         if landlock_version() >= 3:
             found |= {"filesystem"}
         if landlock_version() >= 6:  # the program cannot signal the launcher that ends its tree
             found |= {"process_tree", "orphans", "processes_hidden"}
-        if os.geteuid() != 0:
-            found |= {"privileges"}
         return frozenset(found)
 
     def _run(self, job: Job) -> Outcome:
         if not seccomp.supported():
             return infrastructure("only Linux on x86-64 or aarch64 has this backend")
         shown = visible(job.read_only)
-        drop_to = _NOBODY if os.geteuid() == 0 and _all_may_read([job.argv[0], *shown]) else None
+        drop_to = user_to_become([job.argv[0], *shown])
         try:
             scratch = _make_scratch(job.files, drop_to)
         except OSError as error:
@@ -92,14 +89,3 @@ def _make_scratch(files: Mapping[str, bytes], owner: int | None) -> str:
             for entry in (folder, *(os.path.join(folder, name) for name in names)):
                 os.chown(entry, owner, owner)
     return scratch
-
-
-def _all_may_read(paths: Sequence[str]) -> bool:
-    """Whether any user may reach these, so that root can hand the program to nobody."""
-    for path in paths:
-        whole = Path(os.path.realpath(path))
-        if any(not parent.stat().st_mode & 0o001 for parent in whole.parents):
-            return False
-        if not whole.stat().st_mode & (0o001 if whole.is_dir() else 0o004):
-            return False
-    return True

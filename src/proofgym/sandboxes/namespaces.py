@@ -1,8 +1,8 @@
 """Linux namespaces without any other program: the launcher script makes them itself.
 
 For machines without bubblewrap where this process is root or user namespaces are allowed.
-Run by root, the program becomes the user nobody; else it keeps the user's id without any
-capability. Needs Linux 5.12 or later.
+Run by root, the program becomes the user nobody where everyone may read what it needs;
+otherwise it keeps the user's id, without any capability. Needs Linux 5.12 or later.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from proofgym.sandboxes.spawn import Plumbing, execute
 
 LAUNCHER = Path(__file__).parent / "launcher.py"
 SPEC = ".specification"  # the key of the specification among the descriptors
+_NOBODY = 65534
 _OWN = frozenset(
     {
         *("process_tree", "orphans", "network", "filesystem", "processes_hidden"),
@@ -46,6 +47,7 @@ class Namespaces(Sandbox):
             "mode": "namespaces",
             "argv": list(job.argv),
             "env": job.environment("/scratch"),
+            "drop_to": user_to_become([job.argv[0], *visible(job.read_only)]),
             "symlinks": {path: os.readlink(path) for path in SYSTEM_PATHS if os.path.islink(path)},
             "read_only": visible(job.read_only),
             "devices": [path for path in DEVICES if os.path.exists(path)],
@@ -73,6 +75,23 @@ def launch(plumbing: Plumbing, spec: Mapping[str, object]) -> list[str]:
     python = os.path.realpath(sys.executable)
     numbers = (fd, plumbing.status, plumbing.go)
     return [python, "-I", "-S", str(LAUNCHER), *map(str, numbers)]
+
+
+def user_to_become(paths: Sequence[str]) -> int | None:
+    """The user that root hands the program to: nobody, or None (itself, without capabilities)
+    where not everyone may read what the program needs."""
+    return _NOBODY if os.geteuid() == 0 and _others_may_read(paths) else None
+
+
+def _others_may_read(paths: Sequence[str]) -> bool:
+    """Whether any user may reach these, so that root can hand the program to nobody."""
+    for path in paths:
+        whole = Path(os.path.realpath(path))
+        if any(not parent.stat().st_mode & 0o001 for parent in whole.parents):
+            return False
+        if not whole.stat().st_mode & (0o001 if whole.is_dir() else 0o004):
+            return False
+    return True
 
 
 def visible(read_only: Sequence[str]) -> list[str]:

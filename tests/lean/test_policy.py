@@ -1,0 +1,175 @@
+"""The policy scan: refuses what it must, and nothing that an ordinary proof contains."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from proofgym.lean.policy import COMMANDS, scan
+from proofgym.lean.tokens import Ambiguous, tokens
+
+ORDINARY = [
+    "  exact h",
+    "exact h",
+    "  intro ⟨a, b⟩\n  exact ⟨b, a⟩",
+    "  cases h with\n  | inl hp => exact Or.inr hp\n  | inr hq => exact Or.inl hq",
+    "  -- sorry, this is not the axiom you want\n  trivial",
+    "  /- theorem /- nested sorry -/ end -/ trivial",
+    "  exact end1",
+    "  exact «theorem»",
+    "  exact foo.«end».bar",
+    "  exact h.end",
+    "  exact Nat.sorry_free theorem' axiom_of_choice",
+    "  have open' : p := h\n  exact open'",
+    "  simp only [foo, bar]; exact h₁",
+    "  exact fun x' => h x'",
+    "  rw [← foo, bar]\n  exact fun _ ↦ rfl",
+    '  exact "a string with theorem and -- and /-" = s',
+    '  exact r"raw \\" ++ r#"raw " theorem"# ++ "sorry"',
+    "  exact 'a' = '\\n' ∧ '\\'' = '\\\\' ∧ '\\x41' = 'A'",
+    "  exact f ⁻¹' s = f '' t",
+    "  calc a = b := h\n    _ = c := h'",
+    "  refine ⟨fun h => ?_, ?h⟩\n  · exact h.1\n  case h => omega",
+    "  exact #[1, 2] = #v[1] ∧ #s = 3",
+    "  exact @id Nat 3",
+    "  exact {x := 1, y := (2 : Nat)} = {p | p ∈ s}",
+    "  exact λ x => x -- done",
+    "  match h with\n  | ⟨a, _⟩ => exact a",
+    "  induction n with\n  | zero => rfl\n  | succ n ih => rw [Nat.add_succ, ih]",
+    "  exact go 3\nwhere\n  go n := n",
+    "  first | rfl | simp | (constructor <;> assumption)",
+    "  show p → q\n  intro hp\n\n  exact f hp  -- unfinished (bracket [ in a comment",
+    "  exact meta' ∧ partial₁ ∧ x.private ∧ def_eq",
+    "  have h2: ∀ n, n - 1 -1 = n := by decide\n  exact h2",
+    "  exact (1 : Int) - -1 = a / -b",
+    "  exact ⟪x, y⟫ = ⌊z⌋ ∧ ‖w‖ = √2",
+]
+
+REFUSED = [
+    ("  sorry", "unproved"),
+    ("  exact (sorry)", "unproved"),
+    ("  exact fun x=>sorry", "unproved"),
+    ("  admit", "unproved"),
+    ("  exact λsorry", "unproved"),
+    ("  exact sorryAx _ false", "trusted"),
+    ("  exact Lean.«sorryAx» _ false", "trusted"),
+    ("  trivial\ntheorem cheat : False := foo", "command"),
+    ("  trivial theorem cheat : False := foo", "command"),
+    ("  trivial;theorem cheat", "command"),
+    ("  trivial axiom cheat : False", "command"),
+    ("  exact 1.axiom", "command"),
+    ("  exact (h).theorem", "command"),
+    ("  exact 2theorem", "command"),
+    ("  exact ¬theorem", "command"),
+    ("  set_option debug.skipKernelTC true in trivial", "command"),
+    ("  open Classical in trivial", "command"),
+    ("  trivial\nend Foo", "command"),
+    ("  trivial\n#eval 1", "command"),
+    ("  trivial #exit", "command"),
+    ("  trivial\n@[simp] def x := 1", "attribute"),
+    ("  let rec @[instance] foo : Nat := 1\n  trivial", "attribute"),
+    ('  trivial\nnotation "x" => y', "command"),
+    ('  trivial\nlocal infixl:5 " = " => f', "command"),
+    ("  trivial\nmacro_rules | `(a) => `(b)", "command"),
+    ("  trivial\ninstance : Foo := x", "command"),
+    ("  trivial\nattribute [simp] x", "command"),
+    ("  trivial\nrun_cmd x", "command"),
+    ("  run_tac x", "code"),
+    ("  exact by_elab x", "code"),
+    ("  exact eval% x", "code"),
+    ('  exact include_str "/etc/passwd"', "code"),
+    ("  native_decide", "code"),
+    ("  decide +native", "code"),
+    ("  exact Lean.ofReduceBool _ _ rfl", "trusted"),
+    ("  exact unsafe x", "command"),
+    ("  exact unsafeCast x", "trusted"),
+    ("  exact lcProof", "trusted"),
+    ("  trivial\ngen_injective_theorems% Foo", "command"),
+    ("  trivial\n/-! a command -/", "command"),
+    ("  trivial /- open", "unclosed_comment"),
+    ("  trivial /- /- -/", "unclosed_comment"),
+    ("  trivial\n/-", "unclosed_comment"),
+    ('  exact "open', "unclosed_string"),
+    ('  exact r#"open"', "unclosed_string"),
+    ("  exact «open", "unclosed_name"),
+    ("  exact (h", "brackets"),
+    ("  exact h)", "brackets"),
+    ("  exact ⟨h)", "brackets"),
+    ("  exact h\x00", "control_character"),
+    ("  exact\th", "control_character"),
+    ("  exact h\r", "control_character"),
+    ("  exact h\x1b[31m", "control_character"),
+    ("  exact \udc80", "encoding"),
+    ("  exact h" + " " * 70_000, "oversize"),
+    ("  trivial\nSo the proof is done", "column_0"),
+]
+
+HIDDEN = [
+    # Each would hide the command from a reader that tokenises differently from Lean.
+    "  rw [<--h] axiom foo : False",
+    "  exact {x //-1 < x} theorem foo : False := x -/",
+    "  exact '\"' axiom foo : False --\"",
+    '  exact r"\\" axiom foo : False --"',
+    '  exact s!"{"\\"}" axiom foo : False --"',
+    '  exact s!"{a \\ " theorem foo"}"',
+    '  trivial /--/ " -/ axiom foo : False --"',
+    "  trivial /-/ axiom foo : False -/",
+    "  exact x--y\n axiom foo : False",
+    "  exact '\\'' axiom foo : False --'",
+    "  exact f ⁻¹'\"' axiom foo : False --\"",
+    "  exact ‘x’ axiom foo : False",
+    "  exact α.β axiom foo : False",
+    "  exact é axiom foo : False",
+    "  exact x\u2028axiom foo : False",
+    "  exact x\u00a0axiom foo : False",
+    "  exact x\u200baxiom foo : False",
+]
+
+
+@pytest.mark.parametrize("proof", ORDINARY)
+def test_ordinary_proofs_pass(proof: str) -> None:
+    assert scan(proof) is None
+
+
+@pytest.mark.parametrize(("proof", "slug"), REFUSED, ids=[repr(it[0])[:40] for it in REFUSED])
+def test_refused(proof: str, slug: str) -> None:
+    refusal = scan(proof)
+    assert refusal is not None
+    assert refusal.slug == slug
+
+
+@pytest.mark.parametrize("proof", HIDDEN)
+def test_nothing_hides_a_command(proof: str) -> None:
+    assert scan(proof) is not None
+
+
+@pytest.mark.parametrize("word", sorted(COMMANDS))
+def test_every_command_is_refused_anywhere(word: str) -> None:
+    for proof in (f"  trivial\n{word} x", f"  trivial {word} x", f"  exact ({word} x)"):
+        assert scan(proof) is not None
+
+
+def test_the_place_is_named() -> None:
+    refusal = scan("  have h : p := hp\n  exact (sorry)")
+    assert refusal is not None
+    assert (refusal.line, refusal.column) == (2, 9)
+    assert str(refusal) == "2:9: `sorry` leaves something unproved"
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(alphabet="ab'\"-/«»{}\\!r#⟨⟩(). \nλ₁⁻¹é", max_size=30))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    try:
+        found = list(tokens(text))
+    except Ambiguous:
+        assert scan(text) is not None
+        return
+    joined = "".join(token.text for token in found)
+    assert joined.replace(" ", "").replace("\n", "") == text.replace(" ", "").replace("\n", "")
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(max_size=60))
+def test_scan_never_fails(text: str) -> None:
+    scan(text)
