@@ -1,10 +1,10 @@
 """Low-rank adapters: small files that turn base weights into a warm start, exactly.
 
-W' = W + s·(B·A) for each adapted tensor. In proofgym's own format A and B are int8 and s is a power
-of two: every product and partial sum is an integer below 2^24, so float32 gives the same B·A in any
-order of summation, and scaling is exact. The merged weights are then the same bits on every machine,
-which lets a run's history name them by digest. A peft LoRA directory can be read too; its float
-factors are summed one rank at a time, in order, for the same reason.
+W' = W + s·(B·A) for each adapted tensor. In proofgym's own format A and B are int8 and s is a
+power of two: every product and partial sum is an integer below 2^24, so float32 gives the same B·A
+in any order of summation, and scaling is exact. The merged weights are then the same bits on every
+machine, which lets a run's history name them by digest. A peft LoRA directory can be read too; its
+float factors are summed one rank at a time, in order, for the same reason.
 """
 
 from __future__ import annotations

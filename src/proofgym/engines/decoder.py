@@ -27,7 +27,7 @@ class Decoder:
     """
 
     def __init__(self, model: Any) -> None:
-        body = getattr(model, "model", None)
+        body: Any = getattr(model, "model", None)
         parts = ("embed_tokens", "layers", "norm", "rotary_emb")
         missing = [part for part in parts if not hasattr(body, part)]
         if missing:

@@ -17,12 +17,14 @@ def sample(
     nothing but the row. Temperature 0 takes the most likely token.
     """
     logits_NV = logits_NV.float()
-    normaliser_N = logits_NV.logsumexp(-1)
+    highest_N1 = logits_NV.amax(-1, keepdim=True)
+    weights_NV = (logits_NV - highest_N1).exp_()
+    normaliser_N = highest_N1[:, 0] + weights_NV.sum(-1).log()
     if temperature == 0:
         tokens_N = logits_NV.argmax(-1)
     else:
-        scaled_NV = logits_NV if temperature == 1 else logits_NV / temperature
-        weights_NV = (scaled_NV - scaled_NV.amax(-1, keepdim=True)).exp_()
+        if temperature != 1:
+            weights_NV = ((logits_NV - highest_N1) / temperature).exp_()
         if top_p < 1:
             weights_NV = _nucleus(weights_NV, top_p)
         tokens_N = _inverse(weights_NV, uniforms_N)
@@ -55,7 +57,7 @@ def _inverse(weights_NV: Tensor, uniforms_N: Tensor) -> Tensor:
 
 def _nucleus(weights_NV: Tensor, top_p: float) -> Tensor:
     """Zero all but the fewest most likely tokens that hold `top_p` of the weight."""
-    sorted_NV, order_NV = weights_NV.sort(-1, descending=True, stable=True)
+    sorted_NV, order_NV = weights_NV.sort(dim=-1, descending=True, stable=True)
     before_NV = sorted_NV.cumsum(-1) - sorted_NV
     kept_NV = sorted_NV.where(before_NV < top_p * sorted_NV.sum(-1, keepdim=True), 0.0)
     return torch.zeros_like(weights_NV).scatter_(-1, order_NV, kept_NV)

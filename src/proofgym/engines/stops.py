@@ -33,7 +33,7 @@ class Stops:
         self._may_complete: dict[int, bool] = {}
 
     def finished(self, token_ids: Sequence[int]) -> str | None:
-        """"stop", "length", or None while the completion goes on."""
+        """Why the completion ends here ("stop" or "length"), or None while it goes on."""
         if token_ids[-1] in self._ends:
             return "stop"
         if self._strings and self._could_complete(token_ids[-1]):

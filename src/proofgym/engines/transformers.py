@@ -73,8 +73,6 @@ class TransformersEngine:
         population: Population | None = None,
     ) -> Iterator[tuple[Request, Completion]]:
         """Yield every request with its completion, in the order in which they finish."""
-        if sampling.max_tokens < 1:
-            raise EngineError(f"Sampling.max_tokens = {sampling.max_tokens}; it must be > 0")
         waiting = self._rows(requests)
         length = max((len(row.prompt_ids) for row in waiting), default=0) + sampling.max_tokens
         self._check_length(length)
@@ -230,9 +228,7 @@ class _Batch:
             np.array([row.stream for row in rows], np.uint64), [len(row.token_ids) for row in rows]
         )
         uniforms_N = torch.from_numpy(draws).to(logits_NV.device)
-        tokens_N, logprobs_N = sample(
-            logits_NV, uniforms_N, sampling.temperature, sampling.top_p
-        )
+        tokens_N, logprobs_N = sample(logits_NV, uniforms_N, sampling.temperature, sampling.top_p)
         logprobs = logprobs_N.tolist()
         if not np.isfinite(logprobs).all():
             raise EngineError(

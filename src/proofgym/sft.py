@@ -1,0 +1,399 @@
+"""Supervised fine-tuning: the short warm start that makes a small model a learner.
+
+The loss is the cross-entropy of completion tokens and the end token, given the prompt. Prompt and
+completion are tokenised apart and joined as ids, exactly as generation sees them: one string of
+both would merge tokens across the border that sampling can never produce.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from proofgym.config import Config
+from proofgym.errors import ModelError
+from proofgym.random import permutation, stream, uniforms
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from proofgym.models import LoadedModel
+
+#: Ids of prompt and completion.
+Example = tuple[list[int], list[int]]
+
+_KEPT = ("step", "loss", "validation_loss")
+
+
+#: A point of the loss curve: step, steps, loss, validation_loss (where there is a validation
+#: split), learning_rate, examples_per_second, seconds_left. Losses are nats a completion token.
+Point = dict[str, float]
+
+
+class SFT(Config):
+    """Supervised fine-tuning, of low-rank adapters or of all weights, with AdamW."""
+
+    rank: int | None = Field(8, ge=1, le=256)
+    """Rank of the LoRA factors on every linear layer (Hu et al., 2021); None trains all weights."""
+    alpha: float = Field(16.0, gt=0)
+    """The low-rank change is scaled by alpha / rank."""
+    learning_rate: float = Field(5e-4, gt=0)
+    """Peak; about 5e-4 for adapters, 2e-5 to 5e-5 for all weights."""
+    schedule: Literal["cosine", "linear", "constant"] = "cosine"
+    """How the learning rate falls after the warm-up, down to a tenth of the peak."""
+    warmup: float = Field(0.05, ge=0, lt=1)
+    """Share of the steps in which the learning rate rises from 0."""
+    epochs: float = Field(3.0, gt=0)
+    """Passes over the examples, unless early stopping ends them."""
+    batch: int = Field(16, ge=1)
+    """Examples in a step."""
+    weight_decay: float = Field(0.0, ge=0)
+    """AdamW's decoupled decay."""
+    clip: float = Field(1.0, gt=0)
+    """Largest norm of a step's gradient."""
+    validation: float = Field(0.05, ge=0, lt=1)
+    """Share of the examples held out to see when to stop; 0 never stops early."""
+    patience: int = Field(3, ge=1)
+    """Stop after so many measurements without a better validation loss, and keep the best."""
+    every: int = Field(20, ge=1)
+    """Steps between measurements, each a point of the loss curve."""
+
+    def fit(
+        self,
+        loaded: LoadedModel,
+        examples: Sequence[tuple[str, str]],
+        *,
+        seed: int = 0,
+        report: Callable[[Point], None] = lambda point: None,
+    ) -> Fitted:
+        """Train on (prompt, completion) pairs; `loaded.model` then holds the trained weights.
+
+        They are what loading the saved adapter gives, bit for bit. Order, validation split and
+        the factors' first values follow from `seed`. `report` gets each point of the curve.
+        Raises ModelError if the model or the examples cannot be used.
+        """
+        if loaded.digest != loaded.base_digest:
+            raise ModelError(
+                f"{loaded.source} is not in its stored form; load it without an adapter and with "
+                "the dtype that it is stored in (float32 for packaged models) to fine-tune it"
+            )
+        rows = tokenise(loaded, examples)
+        order = permutation(len(rows), seed, "sft split")
+        held_out = int(len(rows) * self.validation)
+        training = [rows[index] for index in order[held_out:]]
+        validation = [rows[index] for index in order[:held_out]]
+        session = _Session(self, loaded, training, validation, seed)
+        curve = session.run(report)
+        return session.finish(curve, len(examples))
+
+
+@dataclass(slots=True)
+class Fitted:
+    """A trained model, and what it takes to make it again from the base."""
+
+    loaded: LoadedModel
+    curve: list[Point]
+    validation: float | None
+    """Final validation loss, of the weights as they would be loaded."""
+    record: dict[str, Any]
+    factors: dict[str, tuple[Tensor, Tensor, float]] | None = field(repr=False, default=None)
+    """Adapter factors by tensor name; None if all weights were trained."""
+
+    @property
+    def model(self) -> Any:
+        return self.loaded.model
+
+    def save_adapter(self, directory: str | Path, command: str = "") -> str:
+        """Write the adapter (a few MB), whole or not at all; returns its digest.
+
+        `command` is what made it, kept for readers. Raises ModelError.
+        """
+        from proofgym.adapter import write_adapter
+
+        if self.factors is None:
+            raise ModelError("all weights were trained: use save_model, or set SFT.rank")
+        return write_adapter(Path(directory), self.factors, {**self.record, "command": command})
+
+    def save_model(self, directory: str | Path) -> None:
+        """Write the whole model in the Hugging Face layout, whole or not at all."""
+        from proofgym.model_cache import write_directory
+
+        with write_directory(Path(directory)) as scratch:
+            self.loaded.model.save_pretrained(scratch)
+            self.loaded.tokenizer.save_pretrained(scratch)
+
+
+def tokenise(loaded: LoadedModel, examples: Sequence[tuple[str, str]]) -> list[Example]:
+    """Ids of every prompt and of its completion with the end token, tokenised apart."""
+    tokenizer = loaded.tokenizer
+    end = tokenizer.eos_token_id
+    if end is None:
+        raise ModelError(f"{loaded.source}: its tokenizer has no end-of-sequence token")
+    rows = [
+        (tokenizer.encode(prompt), [*tokenizer.encode(text, add_special_tokens=False), end])
+        for prompt, text in examples
+    ]
+    if not rows:
+        raise ModelError("SFT was given no examples; name tasks that have reference proofs")
+    most = getattr(loaded.model.config, "max_position_embeddings", None) or math.inf
+    for index, (prompt, text) in enumerate(rows):
+        if not prompt:
+            raise ModelError(f"SFT example {index} has no prompt; remove it")
+        if len(prompt) + len(text) > most:
+            raise ModelError(
+                f"SFT example {index} has {len(prompt) + len(text)} tokens, "
+                f"the model takes {most}; remove it"
+            )
+    return rows
+
+
+def batches(rows: Sequence[Example], size: int, seed: int, epoch: int) -> Iterator[list[Example]]:
+    """Every row once, in a seeded order, rows of like length together so that little is padding."""
+    order = permutation(len(rows), seed, "sft order", epoch)
+    pool = size * 16
+    groups = []
+    for start in range(0, len(order), pool):
+        near = sorted(order[start : start + pool], key=lambda index: sum(map(len, rows[index])))
+        groups += [near[first : first + size] for first in range(0, len(near), size)]
+    for group in permutation(len(groups), seed, "sft batches", epoch):
+        yield [rows[index] for index in groups[group]]
+
+
+class _Session:
+    """One run of `SFT.fit`."""
+
+    def __init__(
+        self,
+        config: SFT,
+        loaded: LoadedModel,
+        training: list[Example],
+        validation: list[Example],
+        seed: int = 0,
+    ) -> None:
+        import torch
+
+        self.config, self.loaded, self.seed = config, loaded, seed
+        self.training, self.validation = training, validation
+        self.per_epoch = math.ceil(len(training) / config.batch)
+        self.steps = max(1, round(self.per_epoch * config.epochs))
+        self.device = next(loaded.model.parameters()).device
+        self.stored = loaded.model.dtype
+        self.adapted = None if config.rank is None else _adapt(loaded.model, config, seed)
+        if self.adapted is None:
+            # The master copy: small steps vanish when added to bfloat16 weights.
+            loaded.model.float().requires_grad_(True)
+        self.trained = [p for p in loaded.model.parameters() if p.requires_grad]
+        self.optimiser = torch.optim.AdamW(
+            self.trained, lr=config.learning_rate, weight_decay=config.weight_decay, foreach=True
+        )
+        self.best: tuple[float, list[Tensor]] | None = None
+
+    def run(self, report: Callable[[Point], None]) -> list[Point]:
+        """Train to the end or to the plateau; returns the loss curve."""
+        curve: list[Point] = []
+        losses: list[float] = []
+        started, seen, worse = time.monotonic(), 0, 0
+        for step, batch in enumerate(self._batches(), start=1):
+            losses.append(self._step(batch, step))
+            seen += len(batch)
+            if step % self.config.every and step != self.steps:
+                continue
+            point = {"step": step, "steps": self.steps, "loss": sum(losses) / len(losses)}
+            losses.clear()
+            if self.validation:
+                point["validation_loss"] = self.loss(self.validation)
+                worse = 0 if self._improves(point["validation_loss"]) else worse + 1
+            elapsed = time.monotonic() - started
+            point["learning_rate"] = self._rate(step)
+            point["examples_per_second"] = seen / elapsed
+            point["seconds_left"] = elapsed / step * (self.steps - step)
+            curve.append(point)
+            report(point)
+            if worse >= self.config.patience:
+                break
+        self._restore_best()
+        return curve
+
+    def finish(self, curve: list[Point], examples: int) -> Fitted:
+        """Put the trained weights into the model, in the form in which they are saved."""
+        from proofgym.adapter import Adapter, merge
+        from proofgym.models import weights_digest
+
+        loaded, factors = self.loaded, None
+        if self.adapted is not None:
+            factors = _factors(self.adapted)
+            loaded.model = self.adapted.unload()
+            _forget_peft(loaded.model)
+            merge(
+                Adapter("trained", factors, "", loaded.base_digest),
+                loaded.model,
+                loaded.base_digest,
+            )
+        loaded.model.requires_grad_(False).eval().to(self.stored)
+        final = self.loss(self.validation) if self.validation else None
+        record = {
+            "base_digest": loaded.base_digest,
+            "base": loaded.source,
+            "rank": self.config.rank,
+            "alpha": self.config.alpha,
+            "targets": sorted({name.split(".")[-2] for name in factors or ()}),
+            "examples": examples,
+            "steps": int(curve[-1]["step"]),
+            "seed": self.seed,
+            "validation_loss": final,
+            "sft": self.config.to_json(),
+            "curve": [
+                {key: round(point[key], 4) for key in _KEPT if key in point} for point in curve
+            ],
+        }
+        digest = weights_digest(loaded.model)
+        result = dataclasses.replace(
+            loaded, digest=digest, source=f"{loaded.source} + supervised fine-tuning"
+        )
+        return Fitted(result, curve, final, record, factors)
+
+    def loss(self, rows: Sequence[Example]) -> float:
+        """Mean cross-entropy a completion token, in nats."""
+        import torch
+
+        total, count = 0.0, 0
+        size = self.config.batch * 2
+        with torch.no_grad():
+            listed = sorted(rows, key=lambda row: sum(map(len, row)))
+            for start in range(0, len(listed), size):
+                losses = self._losses(listed[start : start + size])
+                total += float(losses.sum())
+                count += len(losses)
+        return total / count
+
+    def _batches(self) -> Iterator[list[Example]]:
+        for index in range(math.ceil(self.steps / self.per_epoch)):
+            left = self.steps - index * self.per_epoch
+            epoch = batches(self.training, self.config.batch, self.seed, index)
+            yield from (batch for _, batch in zip(range(left), epoch, strict=False))
+
+    def _step(self, batch: Sequence[Example], step: int) -> float:
+        import torch
+
+        loss = self._losses(batch).mean()
+        self.optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.trained, self.config.clip, error_if_nonfinite=False)
+        value = float(loss.detach())
+        if not math.isfinite(value):
+            raise ModelError(f"SFT diverged at step {step}; lower SFT.learning_rate")
+        for group in self.optimiser.param_groups:
+            group["lr"] = self._rate(step)
+        self.optimiser.step()
+        return value
+
+    def _losses(self, batch: Sequence[Example]) -> Tensor:
+        """Cross-entropy of every completion token of the batch, (tokens,)."""
+        import torch
+
+        longest = max(len(prompt) + len(text) for prompt, text in batch) - 1
+        ids: list[list[int]] = []
+        rows: list[int] = []
+        columns: list[int] = []
+        wanted: list[int] = []
+        for row, (prompt, text) in enumerate(batch):
+            joined = (prompt + text)[:-1]
+            ids.append(joined + [0] * (longest - len(joined)))
+            rows += [row] * len(text)
+            columns += range(len(prompt) - 1, len(joined))
+            wanted += text
+        ids_BT, rows_K, columns_K, wanted_K = (
+            torch.tensor(values, device=self.device) for values in (ids, rows, columns, wanted)
+        )
+        with self._autocast():
+            # Padding is on the right and attention causal: no mask is needed. Logits are
+            # computed only where there is something to learn.
+            hidden_BTD = self.loaded.model.model(ids_BT, use_cache=False).last_hidden_state
+            logits_KV = self.loaded.model.get_output_embeddings()(hidden_BTD[rows_K, columns_K])
+        return torch.nn.functional.cross_entropy(logits_KV.float(), wanted_K, reduction="none")
+
+    def _autocast(self) -> AbstractContextManager:
+        import torch
+
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda")
+
+    def _rate(self, step: int) -> float:
+        """The learning rate of a step, counted from 1."""
+        peak = self.config.learning_rate
+        rising = round(self.config.warmup * self.steps)
+        if step <= rising:
+            return peak * step / rising
+        share = (step - rising) / max(1, self.steps - rising)
+        if self.config.schedule == "constant":
+            return peak
+        fall = (
+            1 - share if self.config.schedule == "linear" else (1 + math.cos(math.pi * share)) / 2
+        )
+        return peak * (0.1 + 0.9 * fall)
+
+    def _improves(self, measured: float) -> bool:
+        """Keep the weights if this is the best measurement yet; small gains end the patience."""
+        before = self.best[0] if self.best else math.inf
+        if measured < before:
+            self.best = measured, [parameter.detach().clone() for parameter in self.trained]
+        return measured < before * 0.995
+
+    def _restore_best(self) -> None:
+        if self.best is not None:
+            for parameter, value in zip(self.trained, self.best[1], strict=True):
+                parameter.data.copy_(value)
+
+
+def _adapt(model: Any, config: SFT, seed: int) -> Any:
+    """Put LoRA factors on every linear layer of the decoder, with seeded first values."""
+    import torch
+    from peft import LoraConfig, get_peft_model
+
+    from proofgym.models import named_linears
+
+    targets = sorted({name.rsplit(".", 1)[-1] for name, _ in named_linears(model)})
+    lora = LoraConfig(r=config.rank or 1, lora_alpha=config.alpha, target_modules=targets)  # type: ignore[arg-type]
+    with torch.random.fork_rng(), warnings.catch_warnings():
+        # Its own first values come from the global generator; its warnings are for its authors.
+        warnings.simplefilter("ignore", FutureWarning)
+        adapted = get_peft_model(model, lora)
+    for name, parameter in adapted.named_parameters():
+        if "lora_A" in name:
+            draws = uniforms([stream(seed, f"sft {name}")], range(parameter.numel()))
+            bound = parameter.shape[1] ** -0.5
+            values = torch.from_numpy(draws * 2 * bound - bound).view(parameter.shape)
+            parameter.data = values.to(parameter.device, torch.float32)
+        elif "lora_B" in name:
+            parameter.data = torch.zeros_like(parameter, dtype=torch.float32)
+    return adapted.eval()
+
+
+def _factors(adapted: Any) -> dict[str, tuple[Tensor, Tensor, float]]:
+    """The trained factors in their exact form, by the base model's tensor names."""
+    from proofgym.adapter import quantise
+
+    found = {}
+    for name, module in adapted.get_base_model().named_modules():
+        if hasattr(module, "lora_A"):
+            left, right = module.lora_B["default"].weight, module.lora_A["default"].weight
+            scale = float(module.scaling["default"])
+            found[f"{name}.weight"] = quantise(
+                left.detach().cpu().double(), right.detach().cpu().double(), scale
+            )
+    return found
+
+
+def _forget_peft(model: Any) -> None:
+    """peft leaves its configuration on the model, which would confuse a later save."""
+    for name in ("peft_config", "_hf_peft_config_loaded"):
+        if name in vars(model):
+            delattr(model, name)

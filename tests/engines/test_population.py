@@ -1,0 +1,106 @@
+"""Many members in one batch: each row is its own perturbed model, the common part runs once."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from tiny_models import FAMILIES, loaded
+
+from proofgym.engines.transformers import TransformersEngine
+from proofgym.types import Request, Sampling
+
+PROMPTS = ("theorem and_swap", "p ∧ q → q", "theorem and_swap : p")
+
+
+class RankOne:
+    """A correction u·vᵀ for each member on the output of one linear layer a decoder layer."""
+
+    def __init__(self, model, first_layer: int, members: int = 4) -> None:
+        self.first_layer = first_layer
+        self.rows = None
+        self.targets = [layer.mlp.down_proj for layer in model.model.layers[first_layer:]]
+        if first_layer == 0:
+            self.targets.append(model.model.layers[0].self_attn.k_proj)
+        generator = torch.Generator().manual_seed(5)
+        self.factors = [
+            (
+                torch.randn(members, target.out_features, generator=generator) * 0.2,
+                torch.randn(members, target.in_features, generator=generator) * 0.2,
+            )
+            for target in self.targets
+        ]
+
+    def select(self, members) -> None:
+        self.rows = members
+
+    def attach(self) -> None:
+        for target, (left, right) in zip(self.targets, self.factors, strict=True):
+
+            def correct(_, inputs, output, left=left, right=right):
+                if self.rows is None:
+                    return output
+                assert len(self.rows) == len(output)
+                inner = torch.einsum("btd,bd->bt", inputs[0], right[self.rows])
+                return output + inner[..., None] * left[self.rows][:, None]
+
+            target.register_forward_hook(correct)
+
+    def write(self, member: int) -> None:
+        for target, (left, right) in zip(self.targets, self.factors, strict=True):
+            target.weight.data += torch.outer(left[member], right[member])
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("first_layer", [0, 1, 3])
+def test_rows_equal_their_materialised_members(family, first_layer):
+    wanted = [
+        Request((member, index), PROMPTS[index % 3], member)
+        for index in range(7)
+        for member in range(4)
+    ]
+    sampling = Sampling(max_tokens=10, stop=("e",))
+    batched = loaded(family, layers=4)
+    population = RankOne(batched.model, first_layer)
+    population.attach()
+    engine = TransformersEngine(batched, max_batch=11)
+    together = {r.key: c for r, c in engine.generate(wanted, sampling, population)}
+    assert len(together) == len(wanted)
+    for member in range(4):
+        single = loaded(family, layers=4)
+        RankOne(single.model, first_layer).write(member)
+        alone = TransformersEngine(single).generate(
+            [request for request in wanted if request.member == member], sampling
+        )
+        for request, completion in alone:
+            other = together[request.key]
+            assert other.token_ids == completion.token_ids
+            assert other.logprobs == pytest.approx(completion.logprobs, abs=1e-4)
+    members_differ = {together[(member, 0)].token_ids for member in range(4)}
+    assert len(members_differ) > 1
+
+
+def test_layers_below_the_first_perturbed_run_once_a_prompt(monkeypatch):
+    tiny = loaded(layers=4)
+    population = RankOne(tiny.model, 3)
+    population.attach()
+    engine = TransformersEngine(tiny)
+    passes = []
+    prompt = engine._decoder.prompt
+
+    def watched(hidden, first, last):
+        passes.append((hidden.shape[0], first, last))
+        return prompt(hidden, first, last)
+
+    monkeypatch.setattr(engine._decoder, "prompt", watched)
+    wanted = [Request((m, i), PROMPTS[i % 3], m) for i in range(6) for m in range(4)]
+    list(engine.generate(wanted, Sampling(max_tokens=3), population))
+    assert passes == [(3, 0, 3), (12, 3, 4)]
+
+
+def test_a_head_only_population_shares_every_layer():
+    tiny = loaded(layers=2, tie_word_embeddings=False)
+    population = RankOne(tiny.model, 2)  # nothing perturbed below the head
+    engine = TransformersEngine(tiny)
+    wanted = [Request((1,), PROMPTS[0], member) for member in range(3)]
+    done = [c for _, c in engine.generate(wanted, Sampling(max_tokens=5), population)]
+    assert len({c.token_ids for c in done}) == 1
