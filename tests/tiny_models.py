@@ -48,7 +48,7 @@ def build_model(family: str = "llama", *, layers: int = 2, seed: int = 0, **opti
         initializer_range=0.15,
         bos_token_id=None,
         eos_token_id=0,
-        pad_token_id=0,
+        pad_token_id=None,  # a padding row is all zeros, and its tied logit could not be learnt
         **{"tie_word_embeddings": True, **options},
     )
     torch.manual_seed(seed)

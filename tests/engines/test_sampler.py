@@ -15,10 +15,10 @@ def draw(logits, count, temperature=1.0, top_p=1.0):
 
 def test_frequencies_follow_the_softmax():
     logits = torch.linspace(0, 2, 300)
-    tokens = draw(logits.tolist(), 40_000, temperature=0.8)
-    frequency = torch.bincount(tokens, minlength=300) / 40_000
+    tokens = draw(logits.tolist(), 8_000, temperature=0.8)
+    frequency = torch.bincount(tokens, minlength=300) / 8_000
     wanted = (logits / 0.8).softmax(-1)
-    assert float((frequency - wanted).abs().sum()) < 0.1
+    assert float((frequency - wanted).abs().sum()) < 0.2
 
 
 def test_a_draw_is_the_inverse_of_the_cumulative_distribution():
