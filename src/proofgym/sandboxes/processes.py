@@ -39,12 +39,12 @@ def kill_descendants(root: int, seconds: float = 5.0) -> bool:
         stopped: set[int] = set()
         while new := set(descendants(root)) - stopped:
             for pid in new:
-                _signal(pid, signal.SIGSTOP)
+                _signal(root, pid, signal.SIGSTOP)
             stopped |= new
         if not stopped:
             return True
         for pid in stopped:
-            _signal(pid, signal.SIGKILL)
+            _signal(root, pid, signal.SIGKILL)
         time.sleep(0.002)
     return False
 
@@ -62,9 +62,26 @@ def count_of_user(user: int) -> int:
     return count
 
 
-def _signal(pid: int, number: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.kill(pid, number)
+def _signal(root: int, pid: int, number: int) -> None:
+    """Signal `pid` if it is (still) below `root`: the number may have passed to a stranger."""
+    try:
+        fd = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    try:
+        if _is_below(root, pid):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                signal.pidfd_send_signal(fd, number)
+    finally:
+        os.close(fd)
+
+
+def _is_below(root: int, pid: int) -> bool:
+    while pid > 1 and (fields := _stat(pid)):
+        pid = int(fields[1])
+        if pid == root:
+            return True
+    return False
 
 
 def _stat(pid: int) -> list[str]:

@@ -14,6 +14,7 @@ import os
 import resource
 import select
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -43,12 +44,34 @@ class Plumbing:
     files: Mapping[str, int]
 
 
-@dataclass(slots=True)
 class Root:
-    """The process whose death ends the tree."""
+    """The process whose death ends the tree. May be killed from any thread, at any time."""
 
-    pid: int
-    pidfd: int
+    def __init__(self, pid: int, kill_below: bool) -> None:
+        self.pid, self._kill_below = pid, kill_below
+        self._pidfd = os.pidfd_open(pid)
+        self._lock = threading.Lock()
+
+    def ended(self, seconds: float) -> bool:
+        """Wait for its end. A namespace's init is gone only after all else in it."""
+        return supervisor.wait_end(self._pidfd, seconds)
+
+    def kill(self) -> None:
+        with self._lock:  # a closed descriptor could by now be another sandbox's
+            if self._pidfd >= 0 and not self.ended(0):
+                if self._kill_below:
+                    processes.kill_descendants(self.pid)
+                supervisor.send_kill(self._pidfd)
+
+    def end(self) -> bool:
+        """Kill it if it still lives; False if that does not work."""
+        self.kill()
+        return self.ended(10.0)
+
+    def close(self) -> None:
+        with self._lock:
+            os.close(self._pidfd)
+            self._pidfd = -1
 
 
 def execute(
@@ -98,18 +121,18 @@ def _run(
     stack.callback(_reap, process)
     for end in (status_in, go_out, out_in, err_in):
         end.close()
-    root = _await_root(process, status.fileno(), err.fileno(), stack)
+    root = _await_root(process, status.fileno(), err.fileno(), kill_below)
+    stack.callback(root.close)
     group = own_cgroups().new(job.limits)
     if group:
         stack.callback(group.close)
-    kill = _killer(root, process, kill_below)
-    stack.callback(_end, root, kill)
+    stack.callback(root.end)
     _restrict(root.pid, group, job.limits)
     with contextlib.suppress(BrokenPipeError):
         go.write(b"g")
-    job.on_start(kill)
+    job.on_start(root.kill)
     ends = status.fileno(), out.fileno(), err.fileno()
-    return _follow(process, root, group, *ends, kill, job)
+    return _follow(process, root, group, *ends, job)
 
 
 def _follow(
@@ -119,7 +142,6 @@ def _follow(
     status: int,
     out: int,
     err: int,
-    kill: Callable[[], None],
     job: Job,
 ) -> Outcome:
     """Watch the started tree, then make sure that nothing of it is left, then say what it was."""
@@ -130,10 +152,10 @@ def _follow(
     limits = job.limits
     end = os.pidfd_open(process.pid)
     try:
-        seen = supervisor.watch(end, out, err, kill, limits, sample)
+        seen = supervisor.watch(end, out, err, root.kill, limits, sample)
     finally:
         os.close(end)
-    if not _end(root, kill):
+    if not root.end():
         return infrastructure("the process tree could not be killed")
     supervisor.drain(seen, out, err, limits)
     usage = _reap(process)
@@ -179,11 +201,10 @@ def _classify(
     return "exit", code, None
 
 
-def _await_root(process: subprocess.Popen[bytes], status: int, err: int, stack: ExitStack) -> Root:
+def _await_root(process: subprocess.Popen[bytes], status: int, err: int, kill_below: bool) -> Root:
     line = _read_line(status, _START_S)
     try:
-        pid = int(json.loads(line)["child-pid"])
-        pidfd = os.pidfd_open(pid)
+        return Root(int(json.loads(line)["child-pid"]), kill_below)
     except (ValueError, KeyError, OSError) as error:
         process.kill()
         process.wait()
@@ -191,8 +212,6 @@ def _await_root(process: subprocess.Popen[bytes], status: int, err: int, stack: 
         with contextlib.suppress(BlockingIOError):
             line += _text(os.read(err, 4096))
         raise StartError(line.strip() or "it ended at once without a word") from error
-    stack.callback(os.close, pidfd)
-    return Root(pid, pidfd)
 
 
 def _restrict(pid: int, group: Cgroup | None, limits: Limits) -> None:
@@ -229,23 +248,6 @@ def _lowered(name: int, pair: tuple[int, int]) -> tuple[int, int]:
     if hard == resource.RLIM_INFINITY:
         return pair
     return min(pair[0], hard), min(pair[1], hard)
-
-
-def _killer(root: Root, process: subprocess.Popen[bytes], kill_below: bool) -> Callable[[], None]:
-    def kill() -> None:
-        if kill_below:
-            processes.kill_descendants(root.pid)
-        supervisor.send_kill(root.pidfd)
-
-    return kill
-
-
-def _end(root: Root, kill: Callable[[], None]) -> bool:
-    """End the tree if it still lives. A namespace's init is gone only after all in it are."""
-    if supervisor.wait_end(root.pidfd, 0):
-        return True
-    kill()
-    return supervisor.wait_end(root.pidfd, 10.0)
 
 
 def _reap(process: subprocess.Popen[bytes]) -> resource.struct_rusage | None:
