@@ -12,6 +12,7 @@ The specification is a marshalled dictionary; `namespaces.py` and `limits_only.p
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import marshal
 import os
@@ -198,6 +199,9 @@ def _alone(spec: dict[str, Any], status: int, go: int) -> NoReturn:
     child = _start(spec, landlock=True)
     state = _await(child, go)
     processes.kill_descendants(os.getpid())
+    with contextlib.suppress(ChildProcessError):
+        while True:  # leave no zombie to whoever inherits our children
+            os.wait()
     if state is not None:
         _report(status, state)
     os._exit(0)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import time
+from collections.abc import Iterable
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -32,20 +34,59 @@ def kill_descendants(root: int, seconds: float = 5.0) -> bool:
     """Stop, then kill, all below `root` until none is left; True if none is left.
 
     Stopping first matters: a process that is only killed while its siblings fork is replaced
-    faster than it dies. `root` must be a subreaper, so that orphans stay below it.
+    faster than it dies. `root` must be a subreaper, so that orphans stay below it. Every process
+    is held by a pidfd from when it is first seen, so that a stranger with a used number is safe.
     """
     deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        stopped: set[int] = set()
-        while new := set(descendants(root)) - stopped:
-            for pid in new:
-                _signal(root, pid, signal.SIGSTOP)
-            stopped |= new
-        if not stopped:
+    quiet = 0
+    while quiet < 2 and time.monotonic() < deadline:  # one look can miss a process whose parent
+        held: dict[int, int] = {}  # ends during it; by the second it is a child of the root
+        try:
+            while new := _hold(root, held):
+                _signal(new, signal.SIGSTOP)
+            _signal(held.values(), signal.SIGKILL)
+            for fd in held.values():
+                _await_end(fd, deadline - time.monotonic())
+        finally:
+            for fd in held.values():
+                os.close(fd)
+        quiet = 0 if held else quiet + 1
+    return quiet >= 2
+
+
+def _hold(root: int, held: dict[int, int]) -> list[int]:
+    """Take pidfds of all below `root` that are not held yet; the new ones."""
+    new = []
+    for pid in set(descendants(root)) - set(held):
+        try:
+            fd = os.pidfd_open(pid)
+        except ProcessLookupError:
+            continue
+        if _is_below(root, pid):  # now that the number cannot pass to another
+            held[pid] = fd
+            new.append(fd)
+        else:
+            os.close(fd)
+    return new
+
+
+def _signal(pidfds: Iterable[int], number: int) -> None:
+    for fd in pidfds:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            signal.pidfd_send_signal(fd, number)
+
+
+def _await_end(pidfd: int, seconds: float) -> None:
+    poller = select.poll()
+    poller.register(pidfd, select.POLLIN)
+    poller.poll(max(seconds, 0) * 1000)
+
+
+def _is_below(root: int, pid: int) -> bool:
+    while pid > 1 and (fields := _stat(pid)):
+        pid = int(fields[1])
+        if pid == root:
             return True
-        for pid in stopped:
-            _signal(root, pid, signal.SIGKILL)
-        time.sleep(0.002)
     return False
 
 
@@ -60,28 +101,6 @@ def count_of_user(user: int) -> int:
             except OSError:
                 continue
     return count
-
-
-def _signal(root: int, pid: int, number: int) -> None:
-    """Signal `pid` if it is (still) below `root`: the number may have passed to a stranger."""
-    try:
-        fd = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return
-    try:
-        if _is_below(root, pid):
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                signal.pidfd_send_signal(fd, number)
-    finally:
-        os.close(fd)
-
-
-def _is_below(root: int, pid: int) -> bool:
-    while pid > 1 and (fields := _stat(pid)):
-        pid = int(fields[1])
-        if pid == root:
-            return True
-    return False
 
 
 def _stat(pid: int) -> list[str]:

@@ -61,6 +61,7 @@ class Root:
             if self._pidfd >= 0 and not self.ended(0):
                 if self._kill_below:
                     processes.kill_descendants(self.pid)
+                    self.ended(2.0)  # it collects its dead children, then ends by itself
                 supervisor.send_kill(self._pidfd)
 
     def end(self) -> bool:
