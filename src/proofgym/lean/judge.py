@@ -22,9 +22,9 @@ _SHOWN = 20  # messages kept in a verdict
 def judge_text(proof: str) -> Verdict | None:
     """A verdict that needs no Lean."""
     if refusal := scan(proof):
-        return _verdict(Status.REJECTED, f"{refusal}", policy=refusal.slug)
+        return verdict(Status.REJECTED, f"{refusal}", policy=refusal.slug)
     if all(token.kind == "comment" for token in tokens(proof)):
-        return _verdict(Status.FAILED, "the proof is empty")
+        return verdict(Status.FAILED, "the proof is empty")
     return None
 
 
@@ -49,19 +49,19 @@ def judge(file: Assembled, outcome: Outcome, baseline: Baseline, limits: Limits)
         "cached": False,
     }
     errors = [message for message in messages if message.severity not in ("information", "warning")]
-    if ending := _judge_ending(outcome, errors, limits):
-        return _verdict(*ending, **notes)
+    if ending := judge_ending(outcome, errors, limits):
+        return verdict(*ending, **notes)
     if errors:
         if file.place(errors[0]) == "the header":
-            return _verdict(Status.INFRASTRUCTURE, _shown(file, errors[0]), **notes)
-        return _verdict(Status.FAILED, _shown(file, _first(file, errors)), **notes)
+            return verdict(Status.INFRASTRUCTURE, _shown(file, errors[0]), **notes)
+        return verdict(Status.FAILED, _shown(file, _first(file, errors)), **notes)
     try:
         return _judge_claims(file, messages, outcome, baseline, notes)
     except Unsigned as error:
-        return _verdict(Status.REJECTED, str(error), **notes)
+        return verdict(Status.REJECTED, str(error), **notes)
 
 
-def _judge_ending(
+def judge_ending(
     outcome: Outcome, errors: Sequence[Message], limits: Limits
 ) -> tuple[Status, str] | None:
     """A verdict that follows from how the process ended alone."""
@@ -106,10 +106,10 @@ def _judge_claims(
     notes["axioms"] = list(axioms)
     if outside := [name for name in axioms if name not in baseline.axioms]:
         what = "leaves something unproved" if "sorryAx" in outside else "rests on other axioms"
-        return _verdict(Status.REJECTED, f"the proof {what}: {', '.join(outside)}", **notes)
+        return verdict(Status.REJECTED, f"the proof {what}: {', '.join(outside)}", **notes)
     if outcome.status != 0:
         raise Unsigned(f"Lean ended with status {outcome.status} without an error")
-    return _verdict(Status.PASSED, "", **notes)
+    return verdict(Status.PASSED, "", **notes)
 
 
 def read_baseline(
@@ -119,7 +119,7 @@ def read_baseline(
     messages = read_messages(outcome.stdout)
     if outcome.ended_by == "infrastructure" or never_ran(outcome):
         tail = outcome.reason or outcome.stderr[-500:].decode(errors="replace").strip()
-        return _verdict(Status.INFRASTRUCTURE, f"Lean could not be run: {tail}")
+        return verdict(Status.INFRASTRUCTURE, f"Lean could not be run: {tail}")
     # An allowed axiom need not exist here; that is an error on its own line only.
     errors = [it for it in messages if it.severity == "error" and it.line <= file.ending.first]
     if errors:
@@ -147,10 +147,16 @@ def _first(file: Assembled, errors: Sequence[Message]) -> Message:
 
 
 def _shown(file: Assembled, message: Message) -> str:
+    return f"{file.place(message)}: {shown(message)}"
+
+
+def shown(message: Message) -> str:
+    """A message without its place, cut to a length worth keeping."""
     text = message.text if len(message.text) <= _LONGEST else message.text[:_LONGEST] + " …"
-    return f"{file.place(message)}: {message.severity}: {text}"
+    return f"{message.severity}: {text}"
 
 
-def _verdict(status: Status, message: str, **detail: Any) -> Verdict:
+def verdict(status: Status, message: str, **detail: Any) -> Verdict:
+    """A verdict with the reward that its status has."""
     reward = {Status.PASSED: 1.0, Status.INFRASTRUCTURE: None}.get(status, 0.0)
     return Verdict(status, reward, message, 0.0, {"cached": False, **detail})

@@ -28,9 +28,9 @@ class Token:
 class Ambiguous(Exception):
     """The text cannot be read safely: why, and where (offset in code points)."""
 
-    def __init__(self, slug: str, why: str, start: int) -> None:
+    def __init__(self, slug: str, why: str, start: int, likely: str = "") -> None:
         super().__init__(why)
-        self.slug, self.why, self.start = slug, why, start
+        self.slug, self.why, self.start, self.likely = slug, why, start, likely
 
 
 def is_name_start(char: str) -> bool:
@@ -61,8 +61,10 @@ def _is_letter_like(char: str) -> bool:
     )
 
 
-def tokens(text: str) -> Iterator[Token]:
+def tokens(text: str, strict: bool = True) -> Iterator[Token]:
     """Every token, comments included, white space left out.
+
+    Not `strict`, for text that need not be safe: takes the likelier reading, never raises.
 
     Raises:
         Ambiguous: an unclosed comment, string or «name», or a place that cannot be read safely.
@@ -72,7 +74,12 @@ def tokens(text: str) -> Iterator[Token]:
         if text[at] in " \n":
             at += 1
             continue
-        token = _next(text, at)
+        try:
+            token = _next(text, at)
+        except Ambiguous as error:
+            if strict:
+                raise
+            token = Token("symbol", error.likely or text[at], at)
         yield token
         at += len(token.text)
 
@@ -98,37 +105,42 @@ def _next(text: str, at: int) -> Token:
 
 
 def _comment(text: str, at: int) -> Token:
+    whole = text[at:]
+    if whole.startswith("--"):
+        whole = whole.partition("\n")[0]
+    elif end := _comment_end(text, at):
+        whole = text[at:end]
+    else:
+        raise Ambiguous("unclosed_comment", "a comment is opened and never closed", at, whole)
     # After a symbol, as in `<--` or `//-`, Lean's longest token may swallow the first mark.
     if at and not (text[at - 1] in " \n)]}⟩,;" or _is_plain(text[at - 1])):
-        raise Ambiguous(
-            "ambiguous_comment", "a comment mark directly after a symbol (put a space between)", at
-        )
-    if text.startswith("--", at):
-        end = text.find("\n", at)
-        return Token("comment", text[at:] if end < 0 else text[at:end], at)
-    depth, end = 1, _comment_body(text, at)
-    while depth:
-        opening, closing = text.find("/-", end), text.find("-/", end)
-        if closing < 0:
-            raise Ambiguous("unclosed_comment", "a comment is opened and never closed", at)
-        if 0 <= opening < closing:
-            depth, end = depth + 1, _comment_body(text, opening, nested=True)
-        else:
-            depth, end = depth - 1, closing + 2
-    return Token("comment", text[at:end], at)
+        why = "a comment mark directly after a symbol (put a space between)"
+        raise Ambiguous("ambiguous_comment", why, at, whole)
+    if _TWO_WAYS.search(whole) and not whole.startswith("--"):
+        why = "`/-/` and `/--/` can be read in two ways"
+        raise Ambiguous("ambiguous_comment", why, at, whole)
+    if whole.startswith("/-!"):
+        raise Ambiguous("command", "`/-!` is a command of its own", at, whole)
+    return Token("comment", whole, at)
+
+
+_TWO_WAYS = re.compile(r"/-[-!]?/")  # opened only, or closed as well? It depends on the version
 
 
 def _is_plain(char: str) -> bool:
     return is_name_rest(char) and char not in "'!?"
 
 
-def _comment_body(text: str, at: int, nested: bool = False) -> int:
-    """Where the inside of a comment opened at `at` begins."""
-    if text.startswith(("/-/", "/--/", "/-!/"), at):  # open or closed? It depends on the version
-        raise Ambiguous("ambiguous_comment", "`/-/` and `/--/` can be read in two ways", at)
-    if text.startswith("/-!", at) and not nested:
-        raise Ambiguous("command", "`/-!` is a command of its own", at)
-    return at + 2
+def _comment_end(text: str, at: int) -> int:
+    """Where the comment opened at `at` ends, those nested in it included; 0 if it does not."""
+    depth, end = 1, at + 2
+    while depth:
+        opening, closing = text.find("/-", end), text.find("-/", end)
+        if closing < 0:
+            return 0
+        inner = 0 <= opening < closing
+        depth, end = (depth + 1, opening + 2) if inner else (depth - 1, closing + 2)
+    return end
 
 
 def _name_end(text: str, at: int) -> int:
@@ -152,12 +164,13 @@ def _name_end(text: str, at: int) -> int:
 def _string(text: str, at: int) -> Token:
     end = at + 1
     while end < len(text) and text[end] != '"':
-        if text[end] == "{":
-            raise Ambiguous("interpolation", "a string with `{` could hold code", end)
         end += 2 if text[end] == "\\" else 1
+    whole = text[at : end + 1]
     if end >= len(text):
-        raise Ambiguous("unclosed_string", "a string is opened and never closed", at)
-    return Token("text", text[at : end + 1], at)
+        raise Ambiguous("unclosed_string", "a string is opened and never closed", at, whole)
+    if "{" in whole:
+        raise Ambiguous("interpolation", "a string with `{` could hold code", at, whole)
+    return Token("text", whole, at)
 
 
 def _raw_string(text: str, at: int) -> Token | None:
@@ -170,9 +183,10 @@ def _raw_string(text: str, at: int) -> Token | None:
     end = text.find(ending, hashes + 1)
     if end < 0:
         raise Ambiguous("unclosed_string", "a raw string is opened and never closed", at)
-    if "{" in text[at:end]:
-        raise Ambiguous("interpolation", "a string with `{` could hold code", at)
-    return Token("text", text[at : end + len(ending)], at)
+    whole = text[at : end + len(ending)]
+    if "{" in whole:
+        raise Ambiguous("interpolation", "a string with `{` could hold code", at, whole)
+    return Token("text", whole, at)
 
 
 _ESCAPED = re.compile(r"'\\(?:[\\'nrt]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4})'")
