@@ -203,10 +203,9 @@ class _Vector(_Patch):
     def prepare(self, iteration: int) -> None:
         parameter = self.module.get_parameter(self.name)
         population = self.state.specification.population
-        made = [torch.empty_like(parameter, device="cpu") for _ in range(population)]
-        for member, vector in enumerate(made):
-            self.state.write_tensor(self.tensor, member, iteration, vector)
-        self.vectors = torch.stack(made).to(parameter.device)  # [n, N]
+        shape = population, *parameter.shape
+        self.vectors = torch.empty(shape, dtype=parameter.dtype, device=parameter.device)
+        self.state.write_vectors(self.tensor, iteration, self.vectors)  # [n, N]
 
     def of(self, rows: Rows, like: torch.Tensor) -> torch.Tensor:
         """[B, 1…, N]."""

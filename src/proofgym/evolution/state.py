@@ -86,13 +86,19 @@ class State:
             self.delta[tensor.name].reserve(self._k(tensor) * self.specification.largest)
         self._write(into, self._member_writer(member, iteration))
 
-    def write_tensor(self, tensor: Tensor, member: int, iteration: int, into: Any) -> None:
-        """Write one tensor of one member, on the calling thread."""
-        self.delta[tensor.name].reserve(self._k(tensor) * self.specification.largest)
-        write = self._member_writer(member, iteration)
-        with weights.writing(into) as out:
-            for shard in self._cut(tensor):
-                self._convert(shard, out, write)
+    def write_vectors(self, tensor: Tensor, iteration: int, into: Any) -> None:
+        """Write a 1-D tensor of every member at once, under the low-rank rule; `into` [n, N]."""
+        chosen, accumulator = self.specification, self.delta[tensor.name]
+        accumulator.reserve(self._k(tensor) * chosen.largest)
+        noises = self.factors[tensor.name].signs(iteration, chosen.directions)[1]  # [P, r, N]
+        noises_PN = noises.sum(axis=1, dtype=accumulator.values.dtype) * self._k(tensor)
+        members = [noise.direction(m, chosen.antithetic) for m in range(chosen.population)]
+        delta_nN = np.stack([accumulator.values + sign * noises_PN[p] for p, sign in members])
+        base_nN = np.tile(weights.decode(self.base[tensor.name]), (chosen.population, 1))
+        out = np.empty(delta_nN.size, np.float32)
+        self._kernels.current(base_nN.reshape(-1), delta_nN.reshape(-1), chosen.step, out)
+        with weights.writing(into) as target:
+            weights.encode(out, target)
 
     def digest(self) -> str:
         """Digest of the current weights of the perturbed tensors; see `weights.digest`."""
