@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from proofgym.errors import TaskError
-from proofgym.lean import embedded, judge
+from proofgym.lean import embedded, judge, warm
 from proofgym.lean.checker import LEAN_LIMITS, LeanChecker
 from proofgym.lean.toolchain import Toolchain, find_toolchain
 from proofgym.lean.warm import WarmRunner, can_be_warm
@@ -227,12 +227,12 @@ def test_deep_recursion_costs_only_itself(checker: LeanChecker) -> None:
 
 
 @pytest.mark.parametrize("sandbox", SANDBOXES, ids=lambda item: item.name)
-@pytest.mark.parametrize("warm", [True, False])
-def test_the_same_verdicts_everywhere(toolchain: Toolchain, sandbox: Sandbox, warm: bool) -> None:
-    if warm and not can_be_warm(toolchain, sandbox):
+@pytest.mark.parametrize("kept", [True, False], ids=["warm", "cold"])
+def test_the_same_verdicts_everywhere(toolchain: Toolchain, sandbox: Sandbox, kept: bool) -> None:
+    if kept and not can_be_warm(toolchain, sandbox):
         pytest.skip("not possible here")
     pairs = [RIGHT[0], RIGHT[3], (WRONG[0][0], WRONG[0][1])]
-    with LeanChecker(toolchain, sandbox, warm=warm) as made:
+    with LeanChecker(toolchain, sandbox, warm=kept) as made:
         verdicts = made.check_many(pairs)
     found = [(it.status, it.message[:10]) for it in verdicts]
     assert found == [(Status.PASSED, ""), (Status.PASSED, ""), (Status.FAILED, "2:9: error")]
@@ -261,6 +261,18 @@ def test_a_killed_server_is_started_again(toolchain: Toolchain) -> None:
     assert children() <= before
 
 
+def test_without_a_server_each_check_starts_its_own_lean(
+    toolchain: Toolchain, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    broken = tmp_path / "forkserver.py"
+    broken.write_text("raise SystemExit('not here')")
+    monkeypatch.setattr(warm, "SERVER", broken)
+    with LeanChecker(toolchain, SANDBOXES[0], warm=True) as made:
+        with pytest.warns(UserWarning, match="not here"):
+            assert made.check(*RIGHT[0]).status is Status.PASSED
+        assert made.check(WRONG[0][0], WRONG[0][1]).status is Status.FAILED
+
+
 def test_faults_of_the_machinery_are_no_score(
     toolchain: Toolchain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -287,6 +299,28 @@ def test_a_missing_toolchain_is_no_score(toolchain: Toolchain) -> None:
         verdict: Verdict = made.check(*RIGHT[0])
     assert (verdict.status, verdict.reward) == (Status.INFRASTRUCTURE, None)
     assert "/no/such/lean" in verdict.message
+
+
+def test_leaving_without_closing_is_clean_and_quick() -> None:
+    script = """
+    import os
+    from proofgym.lean.checker import LeanChecker
+    from proofgym.lean.toolchain import find_toolchain
+    from proofgym.sandboxes import choose_sandbox
+    made = LeanChecker(find_toolchain("embedded"), choose_sandbox())
+    made.check("theorem t : True", "  trivial")
+    print(os.getpid(), flush=True)
+    """
+    with subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        mark = f"proofgym-{int(process.stdout.readline())}-"
+        began = time.monotonic()
+        assert process.wait(20) == 0
+        assert time.monotonic() - began < 4
+    groups = [name for _, names, _ in os.walk("/sys/fs/cgroup") for name in names]
+    assert not [name for name in groups if name.startswith(mark)]
 
 
 def test_killing_the_orchestrator_ends_the_warm_lean() -> None:

@@ -14,7 +14,7 @@ T = TypeVar("T")
 class Memory(Generic[T]):
     """A bounded, least-recently-used memory, safe for threads."""
 
-    def __init__(self, entries: int = 100_000) -> None:
+    def __init__(self, entries: int = 20_000) -> None:
         self._entries = entries
         self._lock = threading.Lock()
         self._known: OrderedDict[str, Future[T]] = OrderedDict()

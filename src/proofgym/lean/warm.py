@@ -16,6 +16,7 @@ import socket
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
@@ -23,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from proofgym.errors import SandboxError
-from proofgym.lean.runner import ToolchainLike, lean_options, preloaded
+from proofgym.lean.runner import ColdRunner, ToolchainLike, lean_options, preloaded
 from proofgym.sandboxes import Limits, Outcome, Sandbox, seccomp, supervisor
 from proofgym.sandboxes.limits import MIB
 from proofgym.sandboxes.sandbox import EndedBy, Service, infrastructure
@@ -55,6 +56,8 @@ class WarmRunner:
         self._turn = threading.BoundedSemaphore(self._workers)
         self._lock = threading.Lock()
         self._server: Server | None = None
+        self._possible: bool | None = None  # whether a server ever started; None: not tried
+        self._cold = ColdRunner(toolchain, sandbox)
         self._preloaded = preloaded(toolchain)
         self._filter, self._pid_at = seccomp.compute_only_bytes()
         self._whole = Limits(
@@ -69,19 +72,34 @@ class WarmRunner:
             began = time.monotonic()
             try:
                 server = self._ready()
+                if server is None:
+                    return self._cold.run(source, limits)
                 outcome = self._ask(server, source, limits)
             except (OSError, SandboxError) as error:
                 outcome = infrastructure(f"the warm Lean: {error}")
             return replace(outcome, wall_s=time.monotonic() - began)
 
-    def _ready(self) -> Server:
+    def _ready(self) -> Server | None:
+        """The server, started if need be; None if none can be had on this machine."""
         with self._lock:
             if self._server is not None and not self._server.alive:
                 self._server.close()
                 self._server = None
-            if self._server is None:
-                self._server = Server(self._toolchain, self._sandbox, self._whole)
+            if self._server is None and self._possible is not False:
+                self._server = self._start()
             return self._server
+
+    def _start(self) -> Server | None:
+        try:
+            server = Server(self._toolchain, self._sandbox, self._whole)
+        except SandboxError as error:
+            if self._possible:  # it worked before, so this is a passing fault
+                raise
+            self._possible = False
+            warnings.warn(f"each check starts a Lean of its own: {error}", stacklevel=2)
+            return None
+        self._possible = True
+        return server
 
     def _ask(self, server: Server, source: bytes, limits: Limits) -> Outcome:
         request = {

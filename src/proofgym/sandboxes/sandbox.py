@@ -7,6 +7,7 @@ raises for what the program does, nor for a fault of the machinery: the latter c
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
 from abc import ABC, abstractmethod
@@ -174,6 +175,7 @@ class Service:
         if self._kill is None:
             self._thread.join()
             raise SandboxError(f"no service could be started: {self.why()}")
+        atexit.register(self.close)  # before its control group is removed
 
     def _follow(self, sandbox: Sandbox, job: Job) -> None:
         try:
@@ -201,6 +203,7 @@ class Service:
         if self._kill is not None and self.alive:
             self._kill()
         self._thread.join(15)
+        atexit.unregister(self.close)
 
 
 def _missing(paths: Sequence[str]) -> str | None:
