@@ -120,7 +120,9 @@ def file_sha256(path: Path) -> str:
 
 
 def _target(name: str, sha256: str) -> Path:
-    return cache_root() / "models" / f"{name}-{sha256[:12]}"
+    # transformers 4 reads a configuration of transformers 5 without complaint, and wrongly.
+    major = metadata.version("transformers").split(".")[0]
+    return cache_root() / "models" / f"{name}-{sha256[:12]}-v{major}"
 
 
 def _installed(model: PackagedModel) -> Path | None:
