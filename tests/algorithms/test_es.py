@@ -2,11 +2,13 @@
 
 import math
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import torch
 from torch import nn
-from transformers import LlamaConfig, LlamaForCausalLM
 
 from proofgym.algorithms.es import ES, normalise
 from proofgym.errors import ConfigError, HistoryError, RunError
@@ -23,6 +25,11 @@ def layers(seed=0):
 
 
 def llama():
+    from transformers import (
+        LlamaConfig,
+        LlamaForCausalLM,
+    )  # slow, and the killed process needs none
+
     torch.manual_seed(0)
     config = LlamaConfig(
         vocab_size=23,
@@ -437,7 +444,7 @@ def test_it_ascends_a_toy_reward(tmp_path, config):
         return -float(((model(x) - target) ** 2).mean())
 
     run, before = build(tmp_path, config, model), reward()
-    for _ in range(60):
+    for _ in range(45):
         found = {}
         for batch in run.batches(TASKS[:1]):
             found |= {(request.key, request.member): reward() for request in batch.requests}
@@ -462,4 +469,40 @@ def test_factored_members_ascend_the_likelihood_of_a_token(tmp_path):
             found = {(r.key, r.member): s for r, s in zip(batch.requests, scores, strict=True)}
         run.update(found)
     assert likelihood(1)[0] > before + 0.7
+    run.close()
+
+
+# A real kill
+
+PROGRAM = """
+import sys
+from pathlib import Path
+sys.path.insert(0, {tests!r})
+import test_es as t
+run = t.build(Path(sys.argv[1]), t.MATERIALISED)
+while True:
+    t.step(run)
+    print(run.iteration, flush=True)
+"""
+
+
+def test_kill_9_then_resume_equals_an_undisturbed_run(tmp_path):
+    directory = tmp_path / "killed"
+    program = PROGRAM.format(tests=str(Path(__file__).parent))
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, str(directory)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    for line in process.stdout:
+        if int(line) >= 25:
+            process.kill()
+            break
+    process.wait()
+    process.stdout.close()
+    run = build(directory, MATERIALISED)
+    reached = run.iteration
+    assert reached >= 25
+    step(run)
+    digests = undisturbed(tmp_path, MATERIALISED, reached + 1)
+    assert run.state.digest() == digests[reached + 1]
     run.close()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -17,9 +17,19 @@ Result = TypeVar("Result")
 
 
 def each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-    """Call `function` on every item, in parallel; results in order, the first error raised."""
+    """Call `function` on every item, in parallel; results in order, the first error raised.
+
+    On an error or an interrupt nothing is still running, or writing weights, when this raises.
+    """
     pool = _pool(os.getpid())
-    return list(pool.map(function, items))
+    futures = [pool.submit(function, item) for item in items]
+    try:
+        return [future.result() for future in futures]
+    except BaseException:
+        for future in futures:
+            future.cancel()
+        wait(futures)
+        raise
 
 
 @functools.lru_cache(maxsize=1)
