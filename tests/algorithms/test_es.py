@@ -444,7 +444,7 @@ def test_it_ascends_a_toy_reward(tmp_path, config):
         return -float(((model(x) - target) ** 2).mean())
 
     run, before = build(tmp_path, config, model), reward()
-    for _ in range(45):
+    for _ in range(60):
         found = {}
         for batch in run.batches(TASKS[:1]):
             found |= {(request.key, request.member): reward() for request in batch.requests}

@@ -44,6 +44,7 @@ def base(listed, seed=0):
     }
 
 
+@functools.cache
 def sign(seed, purpose, name, iteration, index, element):
     """One Rademacher sign, from one counter."""
     group = element // 4
