@@ -18,6 +18,7 @@ import pytest
 from proofgym.errors import ConfigError, SandboxError
 from proofgym.sandboxes import choose
 from proofgym.sandboxes.bubblewrap import Bubblewrap
+from proofgym.sandboxes.cgroups import Cgroups, own_cgroups
 from proofgym.sandboxes.choose import choose_sandbox
 from proofgym.sandboxes.limits import MIB, Limits
 from proofgym.sandboxes.limits_only import LimitsOnly
@@ -274,6 +275,16 @@ def test_killing_the_orchestrator_leaves_nothing(sandbox: Sandbox) -> None:
         orchestrator.kill()
     _until(lambda: alive(mark) == 0)
     _until(lambda: not _groups_of(orchestrator.pid))
+
+
+def test_groups_of_the_dead_are_removed() -> None:
+    if not own_cgroups().covers:
+        pytest.skip("no cgroups here")
+    parent = next(iter(own_cgroups()._bases.values())).parent
+    left = parent / "proofgym-4194999-abcdef"  # above any process id
+    (left / "run-0").mkdir(parents=True)
+    Cgroups().close()
+    assert not left.exists()
 
 
 def _groups_of(pid: int) -> list[str]:

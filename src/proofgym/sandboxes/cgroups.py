@@ -22,14 +22,14 @@ from proofgym.sandboxes.limits import Limits
 _GUARDIAN = """
 trap '' INT TERM HUP
 read -r _
-for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+for pause in .01 .05 .1 .1 .1 .1 .2 .2 .5 .5 1 1 2 2 5 5 10 10; do
   left=0
   for base in "$@"; do
     rmdir "$base"/run-* "$base" 2>/dev/null
     [ -d "$base" ] && left=1
   done
   [ $left = 0 ] && exit 0
-  sleep 0.1
+  sleep $pause
 done
 """
 
@@ -129,6 +129,7 @@ class Cgroups:
         mark = f"proofgym-{self._pid}-{os.urandom(3).hex()}"
         for kind, parents in _places().items():
             for parent in parents:
+                _sweep(parent)
                 if _usable(parent, kind, mark):
                     self._bases[kind] = parent / mark
                     break
@@ -149,13 +150,21 @@ class Cgroups:
         if not self.covers:
             return None
         name = f"run-{next(self._counter)}"
-        return Cgroup({kind: base / name for kind, base in self._bases.items()}, limits)
+        paths = {kind: base / name for kind, base in self._bases.items()}
+        try:
+            return Cgroup(paths, limits)
+        except FileNotFoundError:  # our place was removed, by an administrator say
+            self._make_bases()
+            return Cgroup(paths, limits)
 
-    def _guard(self) -> None:
+    def _make_bases(self) -> None:
         for base in set(self._bases.values()):
             base.mkdir(exist_ok=True)
             if "unified" in self._bases:
                 (base / "cgroup.subtree_control").write_text("+memory +pids")
+
+    def _guard(self) -> None:
+        self._make_bases()
         self._guardian = subprocess.Popen(
             ["/bin/sh", "-c", _GUARDIAN, "sh", *map(str, set(self._bases.values()))],
             stdin=subprocess.PIPE,
@@ -207,6 +216,15 @@ def _mounts() -> dict[str, Path]:
         elif kind == "cgroup":
             mounts |= dict.fromkeys(wanted & set(options.split(",")), point)
     return mounts
+
+
+def _sweep(parent: Path) -> None:
+    """Remove what a dead process of ours left, should its guardian have been killed with it."""
+    for base in parent.glob("proofgym-*-*"):
+        if not Path("/proc", base.name.split("-")[1]).exists():
+            for path in (*base.glob("run-*"), base):
+                with contextlib.suppress(OSError):  # in use, or gone already
+                    path.rmdir()
 
 
 def _usable(parent: Path, kind: str, mark: str) -> bool:
