@@ -2,14 +2,18 @@
 
 import pytest
 import torch
+from tiny_models import loaded
 from torch import nn
 from transformers import LlamaConfig, LlamaForCausalLM, Qwen2Config, Qwen2ForCausalLM
 
+from proofgym.algorithms.es import ES
+from proofgym.engines.transformers import TransformersEngine
 from proofgym.errors import EngineError, ModelError
 from proofgym.evolution import factored, manifest, specification
 from proofgym.evolution.factored import Factored
 from proofgym.evolution.history import Update
 from proofgym.evolution.state import State, named
+from proofgym.types import Sampling, Task
 
 # Largest difference of logits, as a share of the largest logit: some ulps of the dtype.
 TOLERANCE = {torch.float32: 2e-6, torch.bfloat16: 2e-2, torch.float16: 2e-3}
@@ -136,7 +140,7 @@ def test_decoding_with_a_cache_agrees():
         whole = made(ids).logits[:, -1]
         cached = made(ids[:, :-1], use_cache=True)
         laid.select(torch.tensor([0, 1, 2, 3]))
-        last = made(ids[:, -1:], past_key_values=cached.past_key_values).logits[:, -1]
+        last = made(ids[:, -1:], cache=cached.past_key_values).logits[:, -1]
     assert torch.allclose(whole, last, atol=1e-5)
     assert state.iteration == 1
 
@@ -169,3 +173,25 @@ def test_misuse_is_named():
             laid.select(wrong)
     with pytest.raises(ModelError, match="does not know how LayerNorm"):
         population(nn.Sequential(nn.Linear(3, 3), nn.LayerNorm(3)))
+
+
+@pytest.mark.parametrize("family", ["llama", "qwen2", "qwen3"])
+def test_the_engine_samples_what_the_written_out_members_would(family, tmp_path):
+    sampled = []
+    for evaluation in ("factored", "materialised"):
+        prepared = loaded(family)
+        config = ES(population=8, sigma=2**-4, evaluation=evaluation)
+        run = config.build(
+            prepared.model, seed=1, directory=tmp_path / evaluation, base_digest="base"
+        )
+        engine = TransformersEngine(prepared, seed=3)
+        found = {}
+        for batch in run.batches([Task("a", "ab ab"), Task("b", "abcd")]):
+            for request, completion in engine.generate(
+                batch.requests, Sampling(max_tokens=8), batch.population
+            ):
+                found[request.key, request.member] = completion.token_ids
+        sampled.append(found)
+        run.close()
+    assert sampled[0] == sampled[1]
+    assert len(set(sampled[0].values())) > 8
