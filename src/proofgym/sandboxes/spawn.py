@@ -73,6 +73,9 @@ class Root:
         with self._lock:
             os.close(self._pidfd)
             self._pidfd = -1
+        # Where we are a container's first process, its remains fall to us.
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self.pid, os.WNOHANG)
 
 
 def execute(
@@ -255,10 +258,14 @@ def _reap(process: subprocess.Popen[bytes]) -> resource.struct_rusage | None:
     """Collect the outer process (once), and what it and its children used."""
     if process.returncode is not None:
         return None
-    pid, state, usage = os.wait4(process.pid, os.WNOHANG)
-    if pid == 0:
-        process.kill()
-        pid, state, usage = os.wait4(process.pid, 0)
+    try:
+        pid, state, usage = os.wait4(process.pid, os.WNOHANG)
+        if pid == 0:
+            process.kill()
+            pid, state, usage = os.wait4(process.pid, 0)
+    except ChildProcessError:  # it was the root as well, and is collected
+        process.returncode = 0
+        return None
     process.returncode = os.waitstatus_to_exitcode(state)
     return usage
 
