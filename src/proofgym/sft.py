@@ -356,7 +356,13 @@ class _Session:
 def _adapt(model: Any, config: SFT, seed: int) -> Any:
     """Put LoRA factors on every linear layer of the decoder, with seeded first values."""
     import torch
-    from peft import LoraConfig, get_peft_model
+
+    try:
+        from peft import LoraConfig, get_peft_model
+    except ImportError as error:
+        raise ModelError(
+            "training an adapter needs the package peft: pip install peft, or set SFT.rank to None"
+        ) from error
 
     from proofgym.models import named_linears
 

@@ -152,6 +152,17 @@ def test_equal_prompts_share_one_pass(monkeypatch):
     assert max(seen) == 2
 
 
+def test_a_small_prompt_budget_changes_nothing(monkeypatch):
+    import proofgym.engines.transformers as module
+
+    engine = TransformersEngine(loaded())
+    reference = run(engine, requests(12))
+    monkeypatch.setitem(module._PROMPT_TOKENS, "cpu", 30)
+    assert {k: c.token_ids for k, c in run(engine, requests(12)).items()} == {
+        k: c.token_ids for k, c in reference.items()
+    }
+
+
 def test_closing_early_stops():
     engine = TransformersEngine(loaded())
     stream = engine.generate(requests(8), Sampling(max_tokens=12))

@@ -150,17 +150,28 @@ class _Batch:
     def admit(self, new: list[_Row]) -> list[tuple[Request, Completion]]:
         """Run the new rows' prompts and draw their first tokens."""
         budget = _PROMPT_TOKENS.get(self._decoder.device.type, 8192)
-        first = len(self.rows)
+        slot = len(self.rows)
         self.rows += new
         logits = []
-        start = 0
-        while start < len(new):
-            count = max(1, budget // max(len(row.prompt_ids) for row in new[start:]))
-            part = new[start : start + count]
-            logits.append(self._prompts(part, first + start))
-            start += count
+        for part in self._parts(new, budget):
+            logits.append(self._prompts(part, slot))
+            slot += len(part)
         self._draw(new, torch.cat(logits))
         return self._leave()
+
+    def _parts(self, rows: list[_Row], budget: int) -> Iterator[list[_Row]]:
+        """Consecutive rows whose distinct prompt passes together stay within `budget` tokens."""
+        part: list[_Row] = []
+        passes: set[Any] = set()
+        longest = 0
+        for row in rows:
+            longest = max(longest, len(row.prompt_ids))
+            passes.add(self._pair(row))
+            if part and len(passes) * longest > budget:
+                yield part
+                part, passes, longest = [], {self._pair(row)}, len(row.prompt_ids)
+            part.append(row)
+        yield part
 
     def step(self) -> list[tuple[Request, Completion]]:
         """Feed every row's newest token and draw the next one."""
