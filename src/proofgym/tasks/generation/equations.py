@@ -12,11 +12,13 @@ from proofgym.tasks.generation.draft import Draft
 from proofgym.tasks.generation.draw import Draw
 from proofgym.tasks.generation.proof import Spine, Tactics
 from proofgym.tasks.generation.rewriting import Rule, Step, match, rule, run, shorten, walk_steps
-from proofgym.tasks.generation.statement import Argument
+from proofgym.tasks.generation.statement import Argument, Statement
 from proofgym.tasks.generation.terms import Term, op, parse_term
 
 NAT = Term("Nat")
 LONGEST = 15
+NAT_VALUES = {"a", "b", "c"}
+LIST_VALUES = {"x", "xs", "ys", "zs"}
 
 ADD = [
     rule("Nat.add_comm", "n m", "n + m = m + n"),
@@ -89,7 +91,30 @@ def _fragile(part: Term) -> bool:
     """`n + 0 + 0`, which `rw` may take for `n + 0`, and `[].length`, whose type is unknown."""
     if part.head == "+":
         return part.args[1].head == "0" and part.args[0].head == "+"
-    return part.head == ".length" and not part.args[0].names() & {"x", "xs", "ys", "zs"}
+    return part.head == ".length" and not part.args[0].names() & LIST_VALUES
+
+
+def doubtful(statement: Statement) -> bool:
+    """Whether Lean may read an equation otherwise than this generator does.
+
+    The type of `[]` is unknown where no list tells it, and `rw` takes `n + (0 + 1)` for `n + 1`.
+    """
+    terms = (statement.goal, *(item.type for item in statement.arguments))
+    parts = [part for term in terms for part in term.walk()]
+    names = {part.head for part in parts}
+    if "[]" in names and not names & (LIST_VALUES | {"l", "F", "P"}):
+        return any(part.head == "[]" and not part.args for part in parts)
+    sums = {part for part in parts if part.head in ("+", "*") and part.names() & NAT_VALUES}
+    return len(set(map(_computed, sums))) < len(sums)
+
+
+def _computed(term: Term) -> Term:
+    """The term with sums and products of numbers worked out."""
+    args = tuple(map(_computed, term.args))
+    if term.head in ("+", "*") and all(arg.head.isdigit() for arg in args):
+        one, two = (int(arg.head) for arg in args)
+        return Term(str(one + two if term.head == "+" else one * two))
+    return Term(term.head, args, term.var)
 
 
 def _finish(

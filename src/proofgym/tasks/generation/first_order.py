@@ -31,14 +31,14 @@ Model = Mapping[str, object]
 
 def theorems(topic: str, draw: Draw) -> Iterator[Theorem]:
     """An endless stream for topic `forall` or `exists`; repeats are the caller's to drop."""
-    models = [_model(draw) for _ in range(MODELS)]
+    models = tuple(_model(draw) for _ in range(MODELS))
     while True:
         found = _attempt(topic, draw, models)
         if found:
             yield found
 
 
-def _attempt(topic: str, draw: Draw, models: list[Model]) -> Theorem | None:
+def _attempt(topic: str, draw: Draw, models: tuple[Model, ...]) -> Theorem | None:
     count = draw.choice((1, 1, 2, 2, 2, 3))
     symbol = "∀" if topic == "forall" else "∃"
     facts = [_fact(draw, symbol) for _ in range(count)]
@@ -50,9 +50,7 @@ def _attempt(topic: str, draw: Draw, models: list[Model]) -> Theorem | None:
         return None
     if "R" in heads and draw.chance(60):
         return None
-    if not _holds(facts, goal, models):
-        return None
-    if any(_holds(facts[:i] + facts[i + 1 :], goal, models) for i in range(count)):
+    if not _worthwhile([_mask(fact, models) for fact in facts], _mask(goal, models)):
         return None
     names = ["h"] if count == 1 else [f"h{number + 1}" for number in range(count)]
     individuals = tuple(Term(name) for name in "ab" if name in heads)
@@ -142,11 +140,22 @@ def _model(draw: Draw) -> Model:
     }
 
 
-def _holds(facts: list[Term], goal: Term, models: list[Model]) -> bool:
-    """No model at hand refutes it; the prover has the last word."""
-    return not any(
-        all(_true(fact, model) for fact in facts) and not _true(goal, model) for model in models
-    )
+def _worthwhile(facts: list[int], goal: int) -> bool:
+    """No model at hand refutes it, but one does without any one of the hypotheses."""
+    rest = [facts[:index] + facts[index + 1 :] for index in range(len(facts))]
+    return _holds(facts, goal) and not any(_holds(others, goal) for others in rest)
+
+
+def _holds(facts: list[int], goal: int) -> bool:
+    given = -1
+    for fact in facts:
+        given &= fact
+    return not given & ~goal & ((1 << MODELS) - 1)
+
+
+def _mask(fact: Term, models: tuple[Model, ...]) -> int:
+    """In which of the models it is true, one bit for each."""
+    return sum(_true(fact, model) << index for index, model in enumerate(models))
 
 
 def _true(term: Term, model: Model) -> bool:

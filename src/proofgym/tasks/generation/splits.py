@@ -28,13 +28,15 @@ from proofgym.tasks.generation.shape import proof_tactics
 from proofgym.tasks.generation.theorem import Theorem, theorem
 
 SEED = 0
-SIZES = {"warmup": 24, "train": 24, "heldout": 16}
-"""Theorems of each topic in each split."""
+SIZES = {"warmup": 300, "train": 24, "heldout": 16}
+"""Theorems of each topic in each split, where there are enough."""
+SHOWN = 24
+"""How many of `warmup` are chosen before the other splits, which use only what these show."""
 NOVEL = 10
 """How many of those in `heldout` have a shape that no other split has, where there are enough."""
-POOL = 130
+POOL = 700
 """Theorems of each topic to choose from, no two of one kind."""
-TRIES = 1200
+TRIES = 6000
 RESERVED = 45
 """Percentage of shapes kept for `heldout`."""
 DIFFICULTIES = (0, 16, 22, 20, 14, 11, 7, 5, 3, 1, 1)
@@ -103,11 +105,14 @@ def pool() -> list[Candidate]:
 
 def _distinct(topic: str, seen: set[str]) -> Iterator[Theorem]:
     found = 0
+    texts: set[str] = set()
     for tries, item in enumerate(SOURCES[topic](topic, Draw(SEED, topic))):
         if found == POOL or tries == TRIES:
             return
-        if len(item.statement.show("t0000")) > STATEMENT_LIMIT or len(item.proof) > 6 * PROOF_LIMIT:
+        text = item.statement.show("t0000")
+        if text in texts or len(text) > STATEMENT_LIMIT or len(item.proof) > 6 * PROOF_LIMIT:
             continue
+        texts.add(text)
         if item.kind not in seen:
             seen.add(item.kind)
             found += 1
@@ -122,13 +127,14 @@ def choose(candidates: list[Candidate]) -> dict[str, list[Theorem]]:
     reserved = [item for item in rest if _reserved(item.shape)]
     common = [item for item in rest if not _reserved(item.shape)]
     wished = Chooser(common)
-    warmup = wished.take(SIZES["warmup"], only_warmup)
+    warmup = wished.take(SHOWN, only_warmup)
     shown = set().union(*(item.needs for item in warmup))
     heldout_wish = Chooser([item for item in reserved if item.needs <= shown])
     heldout = heldout_wish.take(NOVEL, [])
     wished.limit(shown)
     train = wished.take(SIZES["train"], [])
     heldout = wished.take(SIZES["heldout"], heldout)
+    warmup = wished.take(SIZES["warmup"], warmup)
     parts = {"warmup": warmup, "train": train, "heldout": heldout}
     return {name: [item.theorem for item in part] for name, part in parts.items()}
 
