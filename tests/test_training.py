@@ -47,7 +47,8 @@ job = Job(
 def job_file(tiny_model, tmp_path):
     tasks = tmp_path / "tasks.jsonl"
     lines = [
-        {"name": f"t{i}", "prompt": f"say {i}: ", "topic": "letters", "difficulty": 1} for i in range(8)
+        {"name": f"t{i}", "prompt": f"say {i}: ", "topic": "letters", "difficulty": 1}
+        for i in range(8)
     ]
     tasks.write_text("".join(json.dumps(line) + "\n" for line in lines))
     path = tmp_path / "tiny_job.py"
@@ -73,7 +74,9 @@ def test_a_tiny_model_learns_and_the_run_says_so(job_file, tmp_path, capfd):
     assert events[-1]["reason"] == "finished"
     lines = list(run.rollouts(0))
     assert len(lines) == 64
-    assert {"prompt", "token_ids", "logprobs", "text", "status", "message", "reward"} <= set(lines[0])
+    assert {"prompt", "token_ids", "logprobs", "text", "status", "message", "reward"} <= set(
+        lines[0]
+    )
     printed = capfd.readouterr().err
     assert run.id in printed
     assert re.search(r"iteration 25/25 64/64 attempts", printed)
@@ -100,7 +103,8 @@ def test_kill_minus_nine_then_resume_equals_an_undisturbed_run(job_file, tmp_pat
     calm = train(job_file, tmp_path / "calm", "iterations=12")
     root = tmp_path / "killed"
     process = subprocess.Popen(
-        command("train", job_file, "--set", "iterations=12", "--runs", root), stderr=subprocess.DEVNULL
+        command("train", job_file, "--set", "iterations=12", "--runs", root),
+        stderr=subprocess.DEVNULL,
     )
     deadline = time.monotonic() + 120
     while not list(root.glob("*/rollouts/00004.jsonl.gz")) and time.monotonic() < deadline:
@@ -165,9 +169,12 @@ def test_time_travel_exports_a_loadable_model(job_file, tmp_path):
 )
 def test_a_broken_reward_stops_the_run_with_its_message(job_file, tmp_path, body, words):
     text = job_file.read_text().replace("return text.count(WANTED) / 12", body)
-    job_file.write_text(text.replace("reward=vowels", "reward=Reward(function=vowels, timeout=0.5)")
-                        .replace("import ES", "import ES, Reward")
-                        .replace("prompts=4", "prompts=1").replace("population=16", "population=2"))
+    job_file.write_text(
+        text.replace("reward=vowels", "reward=Reward(function=vowels, timeout=0.5)")
+        .replace("import ES", "import ES, Reward")
+        .replace("prompts=4", "prompts=1")
+        .replace("population=16", "population=2")
+    )
     with pytest.raises(VerifierError, match=words):
         train(job_file, tmp_path / "runs")
 

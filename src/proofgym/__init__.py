@@ -6,6 +6,7 @@ it. Names are imported when first used, so that `import proofgym` is instant.
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from proofgym.sft import SFT
     from proofgym.tasks.tasks import Tasks
     from proofgym.types import Completion, Sampling, Status, Task, Verdict
+
+# OpenMP threads that spin while they wait starve the verifiers that share their cores, and each other.
+# It is read when torch is loaded, so it must be set before.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 _HOME = {
     "ES": "proofgym.algorithms.es",

@@ -35,10 +35,14 @@ def load_model_or_run(cluster: Local, model: Model, runs: Path, at: int | None) 
     is_run = model.name in known | {"latest"} or (Path(model.name) / "job.json").exists()
     if not is_run:
         if at is not None:
-            raise ConfigError(f"--at {at}: {model.name!r} is a model, not a run; runs are in {runs}")
+            raise ConfigError(
+                f"--at {at}: {model.name!r} is a model, not a run; runs are in {runs}"
+            )
         return cluster.load(model)
     if model.adapter:
-        raise ConfigError(f"--adapter {model.adapter}: a run's weights already hold its own adapter")
+        raise ConfigError(
+            f"--adapter {model.adapter}: a run's weights already hold its own adapter"
+        )
     return rebuild(RunDirectory.read(runs, model.name), at, cluster)
 
 

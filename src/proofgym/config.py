@@ -1,4 +1,4 @@
-"""Typed configuration objects: wrong names, types and values are refused with the nearest right one.
+"""Typed configuration objects: what is wrong is refused, with the nearest right name or value.
 
 Every object a user writes in a job file derives from `Config`. They are frozen pydantic models,
 so they print, compare, convert to JSON (`to_json`) and take overrides (`override`).
@@ -44,7 +44,9 @@ class Config(BaseModel):
         head, _, rest = path.partition(".")
         fields = type(self).model_fields
         if head not in fields:
-            raise ConfigError(f"{type(self).__name__} has no field {head!r}; {nearest(head, fields)}")
+            raise ConfigError(
+                f"{type(self).__name__} has no field {head!r}; {nearest(head, fields)}"
+            )
         current = getattr(self, head)
         if rest and not isinstance(current, Config):
             raise ConfigError(f"{type(self).__name__}.{head} has no fields of its own to set")
@@ -87,12 +89,16 @@ def _explain(owner: type[Config], error: ValidationError) -> str:
     for item in error.errors():
         name = ".".join(str(part) for part in item["loc"]) or "?"
         if item["type"] == "extra_forbidden":
-            lines.append(f"{owner.__name__} has no field {name!r}; {nearest(name, owner.model_fields)}")
+            lines.append(
+                f"{owner.__name__} has no field {name!r}; {nearest(name, owner.model_fields)}"
+            )
         elif item["type"] == "missing":
             lines.append(f"{owner.__name__}.{name} must be given")
         elif item["type"] == "literal_error":
             allowed = [part.strip(" '") for part in _literals(item["ctx"]["expected"])]
-            lines.append(f"{owner.__name__}.{name} = {item['input']!r}: {nearest(item['input'], allowed)}")
+            lines.append(
+                f"{owner.__name__}.{name} = {item['input']!r}: {nearest(item['input'], allowed)}"
+            )
         else:
             message = item["msg"].removeprefix("Value error, ")
             shown = f" = {item['input']!r}" if item["loc"] else ""

@@ -41,7 +41,7 @@ class Interval:
 
 
 def bootstrap_mean(values_T: NDArray[np.float64], seed: int = 0, draws: int = 10_000) -> Interval:
-    """Percentile bootstrap of the mean over tasks. Give per-task differences for a paired interval."""
+    """Percentile bootstrap of the mean over tasks; of per-task differences: a paired interval."""
     values = np.asarray(values_T, dtype=np.float64)
     if len(values) == 0:
         raise ValueError("no tasks were scored")

@@ -84,16 +84,17 @@ def evaluate(
     import time
 
     start = time.monotonic()
-    where = {
+    where: dict[tuple[int, ...], tuple[int, int]] = {
         (EVALUATION_STREAM, place, sample): (place, sample)
         for place in range(len(tasks))
         for sample in range(samples)
     }
     requests = [Request(key, tasks[place].prompt) for key, (place, _) in where.items()]
     pending: list[tuple[int, int, Completion, Future[Verdict]]] = []
-    with ThreadPoolExecutor(workers, thread_name_prefix="verify") as pool, Progress(
-        what, total=len(requests), unit="proofs"
-    ) as progress:
+    with (
+        ThreadPoolExecutor(workers, thread_name_prefix="verify") as pool,
+        Progress(what, total=len(requests), unit="proofs") as progress,
+    ):
         for request, completion in engine.generate(requests, sampling):
             place, sample = where[request.key]
             future = pool.submit(judge.judge, tasks[place], completion.text)

@@ -30,7 +30,7 @@ class Model(Config):
     name: str
     """A packaged model (`smollm2-135m`), a hub name, a local directory or a GGUF file."""
     adapter: str | None = None
-    """A supervised warm start merged into the weights: a packaged one (`lean_core`) or a directory."""
+    """A warm start merged into the weights: a packaged one (`lean_core`) or a directory."""
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     """Precision of the weights that are trained and sampled from."""
 
@@ -62,7 +62,7 @@ class Job(Config):
     @field_validator("model", mode="before")
     @classmethod
     def _named(cls, value: Any) -> Any:
-        return Model(value) if isinstance(value, str) else value
+        return Model(name=value) if isinstance(value, str) else value
 
     @field_validator("reward", mode="before")
     @classmethod
@@ -75,7 +75,9 @@ class Job(Config):
     @model_validator(mode="after")
     def _splits_differ(self) -> Self:
         if self.evaluation is not None and self.evaluation == self.tasks:
-            raise ValueError("tasks and evaluation are the same; train and held-out sets must differ")
+            raise ValueError(
+                "tasks and evaluation are the same; train and held-out sets must differ"
+            )
         return self
 
     def run(
@@ -125,7 +127,9 @@ class Job(Config):
         if self.evaluation is not None:
             shared = {task.name for task in tasks} & {task.name for task in self.evaluation.load()}
             if shared:
-                raise ConfigError(f"Job.evaluation shares tasks with Job.tasks: {sorted(shared)[:3]}")
+                raise ConfigError(
+                    f"Job.evaluation shares tasks with Job.tasks: {sorted(shared)[:3]}"
+                )
         if isinstance(self.reward, Lean) and "statement" not in tasks[0].data:
             raise ConfigError("Job.reward = Lean(): these tasks carry no Lean statement")
         return tasks
@@ -135,7 +139,9 @@ def _changed(old: Any, new: Any, path: str = "") -> list[str]:
     if isinstance(old, dict) and isinstance(new, dict):
         keys = sorted(set(old) | set(new))
         return [
-            item for key in keys for item in _changed(old.get(key), new.get(key), f"{path}.{key}".strip("."))
+            item
+            for key in keys
+            for item in _changed(old.get(key), new.get(key), f"{path}.{key}".strip("."))
         ]
     return [] if old == new else [f"{path} {old!r} -> {new!r}"]
 

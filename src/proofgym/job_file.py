@@ -12,7 +12,7 @@ from proofgym.job import Job
 
 
 def load_job(path: Path, overrides: Sequence[str] = (), beside: Path | None = None) -> Job:
-    """Execute `path` and return its job; imports are looked up in `beside` (default: its folder)."""
+    """Execute `path` and return its job; it imports from `beside` (default: its own folder)."""
     if not path.is_file():
         raise ConfigError(f"no job file {path}")
     folder = str((beside or path.parent).resolve())

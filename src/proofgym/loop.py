@@ -29,7 +29,7 @@ Report = Callable[[dict[str, Any]], None]
 
 @dataclass
 class Loop:
-    """One run's parts. `train` continues from the algorithm's first iteration that is not durable."""
+    """One run's parts. `train` goes on from the first iteration that is not durable."""
 
     engine: Engine
     judge: Judge

@@ -1,13 +1,13 @@
 """A run's directory: everything about one run, in files that `cat`, `grep` and `zgrep` can read.
 
-    runs/<id>/
-      job.py            the job file as it was
-      job.json          the effective configuration, overrides applied
-      environment.json  versions, machine, Lean toolchain, sandbox
-      events.jsonl      one line an event (start, iteration, evaluation, end)
-      rollouts/00012.jsonl.gz   every attempt of iteration 12
-      history.pges keyframes/   the algorithm's own state (ES)
-      lock              held while a process works on the run
+runs/<id>/
+  job.py            the job file as it was
+  job.json          the effective configuration, overrides applied
+  environment.json  versions, machine, Lean toolchain, sandbox
+  events.jsonl      one line an event (start, iteration, evaluation, end)
+  rollouts/00012.jsonl.gz   every attempt of iteration 12
+  history.pges keyframes/   the algorithm's own state (ES)
+  lock              held while a process works on the run
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ def write_atomically(path: Path, data: bytes) -> None:
         temporary.replace(path)
     except OSError as error:
         temporary.unlink(missing_ok=True)
-        raise RunError(f"cannot write {path}: {error.strerror}. Free some space and resume.") from error
+        raise RunError(
+            f"cannot write {path}: {error.strerror}. Free some space and resume."
+        ) from error
     directory = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(directory)
@@ -85,7 +87,9 @@ class RunDirectory:
             found = [name]
         if len(found) != 1:
             many = f"{len(found)} runs match {name!r}" if found else f"no run {name!r} in {root}"
-            raise RunError(f"{many}; {nearest(name, known[-20:]) if known else 'there are none yet'}")
+            raise RunError(
+                f"{many}; {nearest(name, known[-20:]) if known else 'there are none yet'}"
+            )
         return cls(root / found[0])
 
     def _take_lock(self) -> None:
@@ -146,7 +150,9 @@ class RunDirectory:
                 path.unlink()
 
     def write_rollouts(self, iteration: int, rollouts: Iterable[Rollout]) -> None:
-        text = "".join(json.dumps(_rollout_line(item), ensure_ascii=False) + "\n" for item in rollouts)
+        text = "".join(
+            json.dumps(_rollout_line(item), ensure_ascii=False) + "\n" for item in rollouts
+        )
         path = self.path / "rollouts" / f"{iteration:05d}.jsonl.gz"
         write_atomically(path, gzip.compress(text.encode(), 5, mtime=0))
 

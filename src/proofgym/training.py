@@ -35,7 +35,9 @@ def train(job: Job, run: RunDirectory, tasks: Sequence[Task], control: str | Non
         )
         try:
             if algorithm.iteration >= job.iterations:
-                raise RunError(f"run {run.id} is finished: all {job.iterations} iterations are done")
+                raise RunError(
+                    f"run {run.id} is finished: all {job.iterations} iterations are done"
+                )
             repair_record(run, algorithm.iteration, tasks)
             _record_start(job, run, loaded, judge.describe(), algorithm.iteration, control)
             Loop(
@@ -81,7 +83,9 @@ def repair_record(run: RunDirectory, durable: int, tasks: Sequence[Task]) -> Non
 
 
 def _restore(line: dict[str, Any], tasks: Sequence[Task]) -> Rollout:
-    task = next((task for task in tasks if task.name == line["task"]), Task(line["task"], line["prompt"]))
+    task = next(
+        (task for task in tasks if task.name == line["task"]), Task(line["task"], line["prompt"])
+    )
     request = Request(tuple(line["key"]), line["prompt"], line["member"])
     completion = Completion(
         (), tuple(line["token_ids"]), tuple(line["logprobs"]), line["text"], line["finish"]
@@ -94,14 +98,21 @@ def _record_start(
     job: Job, run: RunDirectory, loaded: Any, judge: str, iteration: int, control: str | None
 ) -> None:
     environment = machine() | {
-        "model": {"source": loaded.source, "digest": loaded.digest, "base_digest": loaded.base_digest},
+        "model": {
+            "source": loaded.source,
+            "digest": loaded.digest,
+            "base_digest": loaded.base_digest,
+        },
         "device": job.cluster.torch_device(),
         "judge": judge,
     }
     run.write_json("environment.json", environment)
     run.record("start", iteration=iteration, control=control)
     say(f"judge: {judge}")
-    say(f"weights {loaded.digest[:12]}, seed {job.seed}, iterations {iteration + 1} to {job.iterations}")
+    say(
+        f"weights {loaded.digest[:12]}, seed {job.seed}, "
+        f"iterations {iteration + 1} to {job.iterations}"
+    )
 
 
 def print_iteration(metrics: dict[str, Any]) -> None:

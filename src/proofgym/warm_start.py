@@ -34,8 +34,13 @@ def warm_start(
     command = shlex.join(["proofgym", *sys.argv[1:]])
     fitted.save_adapter(to, command=command)
     say(f"adapter: {to}")
-    after = _success(cluster, cluster.load(model.model_copy(update={"adapter": str(to)})), heldout, seed,
-                     "held-out after")
+    after = _success(
+        cluster,
+        cluster.load(model.model_copy(update={"adapter": str(to)})),
+        heldout,
+        seed,
+        "held-out after",
+    )
     measured = {k: v for k, v in (("before", before), ("after", after)) if v is not None}
     print(json.dumps({"adapter": str(to), **measured}))
     return measured

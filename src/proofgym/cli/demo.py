@@ -84,7 +84,9 @@ def _print_table(base, warm, trained) -> None:  # type: ignore[no-untyped-def]
 
     from proofgym.evaluation import paired_difference
 
-    table = Table("model", "held-out pass@1 [95 %]", "seconds", "proofs/s", title="Held-out theorems")
+    table = Table(
+        "model", "held-out pass@1 [95 %]", "seconds", "proofs/s", title="Held-out theorems"
+    )
     for name, result in (("base", base), ("warm start", warm), ("after training", trained)):
         count = sum(map(len, result.attempts))
         rate = f"{count / result.seconds:.1f}"

@@ -42,7 +42,7 @@ def evaluate(
         raise ConfigError(f"--k {ks[-1]}: needs 1 <= k <= --samples, which is {samples}")
     chosen = named(tasks).load()[:limit]
     cluster = Local()
-    loaded = load_model_or_run(cluster, Model(model, adapter=adapter), runs, at)
+    loaded = load_model_or_run(cluster, Model(name=model, adapter=adapter), runs, at)
     judge = Lean().open(cluster.verification_workers())
     try:
         result = measure(
@@ -60,6 +60,10 @@ def evaluate(
     print(
         json.dumps(
             {f"pass@{count}": round(result.interval(count).mean, 4) for count in ks}
-            | {"tasks": len(chosen), "unscored": result.unscored(), "seconds": round(result.seconds, 1)}
+            | {
+                "tasks": len(chosen),
+                "unscored": result.unscored(),
+                "seconds": round(result.seconds, 1),
+            }
         )
     )

@@ -26,7 +26,9 @@ def runs(runs: Runs = Path("runs")) -> None:
     table = Table("run", "model", "algorithm", "iterations", "reward first", "last", "state")
     for run in list_runs(runs):
         job, events = run.read_json("job.json")["job"], run.events()
-        rewards = [e["reward"] for e in events if e["event"] == "iteration" and e["reward"] is not None]
+        rewards = [
+            e["reward"] for e in events if e["event"] == "iteration" and e["reward"] is not None
+        ]
         table.add_row(
             run.id,
             job["model"]["name"],
@@ -41,7 +43,9 @@ def runs(runs: Runs = Path("runs")) -> None:
 def show(
     run: Annotated[str, typer.Argument(help="Run id, a unique part of it, its path, or 'latest'.")],
     rollouts: Annotated[bool, typer.Option("--rollouts", help="Print attempts too.")] = False,
-    failed: Annotated[bool, typer.Option("--failed", help="Only attempts that did not pass.")] = False,
+    failed: Annotated[
+        bool, typer.Option("--failed", help="Only attempts that did not pass.")
+    ] = False,
     iteration: Annotated[int | None, typer.Option(help="Only this iteration's attempts.")] = None,
     limit: Annotated[int, typer.Option(help="Most attempts to print.")] = 20,
     runs: Runs = Path("runs"),
@@ -88,8 +92,10 @@ def export(
 
 
 def _print_rollout(line: dict[str, Any]) -> None:
-    print(f"\n[{line['iteration']}] {line['task']} member {line['member']}: "
-          f"{line['status']}, reward {line['reward']}")
+    print(
+        f"\n[{line['iteration']}] {line['task']} member {line['member']}: "
+        f"{line['status']}, reward {line['reward']}"
+    )
     print(line["prompt"] + line["text"])
     if line["message"]:
         print(f"-- {line['message']}")

@@ -36,4 +36,4 @@ def sft(
     for item in set_ or []:
         name, _, text = item.partition("=")
         config = config.override(name, text)
-    warm_start(Model(model), tasks, heldout, config, to, seed)
+    warm_start(Model(name=model), tasks, heldout, config, to, seed)

@@ -33,9 +33,7 @@ class Lean(Config):
         from proofgym.sandboxes.choose import choose_sandbox
 
         toolchain, sandbox = find_toolchain(self.toolchain), choose_sandbox()
-        limits = Limits(
-            wall_s=self.timeout, cpu_s=self.timeout, memory_bytes=self.memory_mb << 20
-        )
+        limits = Limits(wall_s=self.timeout, cpu_s=self.timeout, memory_bytes=self.memory_mb << 20)
         checker = LeanChecker(toolchain, sandbox, limits, self.header)
         return LeanJudge(checker, f"{toolchain.describe()}, sandbox {sandbox.name}")
 

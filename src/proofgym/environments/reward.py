@@ -46,7 +46,9 @@ class Reward(Config):
 def portable(function: RewardFunction) -> bytes:
     """Serialise `function` by value, or refuse it saying why."""
     if not callable(function):
-        raise RewardError(f"Reward.function = {function!r}: not callable; give (task, text) -> float")
+        raise RewardError(
+            f"Reward.function = {function!r}: not callable; give (task, text) -> float"
+        )
     module = sys.modules.get(getattr(function, "__module__", "") or "")
     by_value = module is not None and _is_user_code(module)
     try:
@@ -67,8 +69,10 @@ def portable(function: RewardFunction) -> bytes:
 def _is_user_code(module: Any) -> bool:
     """Code that a fresh interpreter may not find by name: job files and files beside them."""
     path = getattr(module, "__file__", None) or ""
-    return module.__name__ != "builtins" and "site-packages" not in path and (
-        not module.__name__.startswith("proofgym.") and sys.prefix not in path
+    return (
+        module.__name__ != "builtins"
+        and "site-packages" not in path
+        and (not module.__name__.startswith("proofgym.") and sys.prefix not in path)
     )
 
 
@@ -123,7 +127,9 @@ def _verdict(status: str, value: Any, seconds: float) -> Verdict:
         try:
             value = sum(float(part) for part in value.values())
         except (TypeError, ValueError):
-            return unscored(f"the reward function returned components that are not numbers: {value!r}")
+            return unscored(
+                f"the reward function returned components that are not numbers: {value!r}"
+            )
     try:
         reward = float(value)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""The child process of `proofgym.environments.reward`: runs the user's function, one call at a time."""
+"""The child process of `reward.py`: runs the user's function, one call at a time."""
 
 from __future__ import annotations
 
