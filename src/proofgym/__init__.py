@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from proofgym.tasks.tasks import Tasks
     from proofgym.types import Completion, Sampling, Status, Task, Verdict
 
-# OpenMP threads that spin while they wait starve the verifiers that share their cores, and each other.
+# OpenMP threads that spin while they wait starve each other and the verifiers on the same cores.
 # It is read when torch is loaded, so it must be set before.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 

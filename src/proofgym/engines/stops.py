@@ -9,12 +9,17 @@ from proofgym.types import Sampling
 
 
 def end_tokens(model: Any, tokenizer: Any) -> frozenset[int]:
-    """Every token that the model or its tokenizer declares as end of sequence."""
+    """Every token that the model or its tokenizer declares as end of sequence.
+
+    A start-of-sequence token counts too: what follows it is another document or turn.
+    """
     found: set[int] = set()
     generation = getattr(model, "generation_config", None)
     for owner in (tokenizer, model.config, generation):
         ids = getattr(owner, "eos_token_id", None)
         found.update(ids if isinstance(ids, list | tuple) else [] if ids is None else [ids])
+    start = getattr(tokenizer, "bos_token_id", None)
+    found.update([] if start is None else [start])
     return frozenset(int(token) for token in found)
 
 
