@@ -1,0 +1,37 @@
+"""The documentation says what is so."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import proofgym
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_every_public_name_is_in_the_reference_as_it_is_now(monkeypatch):
+    monkeypatch.setattr(sys, "path", [str(ROOT / "docs"), *sys.path])
+    from build_reference import build
+
+    text = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    assert text == build(), "run: python docs/build_reference.py"
+    assert all(f"## {name}\n" in text for name in proofgym.__all__)
+
+
+def test_links_in_the_readme_and_docs_lead_somewhere():
+    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+        for link in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
+            if "://" not in link:
+                assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_the_job_in_examples_is_short_and_loads():
+    from proofgym.job_file import load_job
+
+    assert len((ROOT / "examples" / "prove.py").read_text().splitlines()) <= 40
+    job = load_job(ROOT / "examples" / "prove.py")
+    assert not {task.name for task in job.tasks.load()} & {
+        task.name for task in job.evaluation.load()
+    }
