@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from proofgym.checkpoint import export_run, rebuild
-from proofgym.errors import ConfigError, RunError, VerifierError
+from proofgym.errors import ConfigError, RunError, TaskError, VerifierError
 from proofgym.job_file import load_job
 from proofgym.models import load_model
 from proofgym.run_directory import RunDirectory
@@ -193,6 +193,20 @@ def test_wrong_overrides_are_refused_before_work(job_file, tmp_path, override, w
     with pytest.raises(ConfigError, match=words):
         train(job_file, tmp_path / "runs", override)
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_statement_that_lean_refuses_is_named_with_file_and_line(tiny_model, tmp_path):
+    good = {"name": "a", "topic": "t", "difficulty": 1, "statement": "theorem a (p : Prop) : p → p"}
+    bad = {**good, "name": "b", "statement": "theorem b (p : Prop) : p → nonsense p"}
+    (tmp_path / "tasks.jsonl").write_text(f"{json.dumps(good)}\n{json.dumps(bad)}\n")
+    path = tmp_path / "job.py"
+    path.write_text(
+        "from proofgym import ES, Job\nfrom proofgym.tasks import from_jsonl\n"
+        f"job = Job(model={str(tiny_model)!r}, algorithm=ES(population=2),\n"
+        f"          tasks=from_jsonl({str(tmp_path / 'tasks.jsonl')!r}), iterations=1)\n"
+    )
+    with pytest.raises(TaskError, match=r"tasks\.jsonl, line 2.*Lean refuses"):
+        load_job(path).run(tmp_path / "runs", source=path)
 
 
 def test_a_job_file_must_define_one_job(tmp_path):

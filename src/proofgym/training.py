@@ -19,12 +19,14 @@ def train(job: Job, run: RunDirectory, tasks: Sequence[Task], control: str | Non
     """Train `job` in `run` until its iterations are done; continues what is already durable."""
     started = time.monotonic()
     say(f"run {run.id}  ->  {run.path}")
-    say(f"loading {job.model.name}" + (f" + {job.model.adapter}" if job.model.adapter else ""))
-    loaded = job.cluster.load(job.model)
-    engine = job.cluster.engine(loaded, job.seed)
     workers = job.cluster.verification_workers()
     judge = job.reward.open(workers)
     try:
+        say(f"checking that {len(tasks)} tasks can be judged")
+        judge.prepare(job.tasks)
+        say(f"loading {job.model.name}" + (f" + {job.model.adapter}" if job.model.adapter else ""))
+        loaded = job.cluster.load(job.model)
+        engine = job.cluster.engine(loaded, job.seed)
         algorithm = job.algorithm.build(
             loaded.model,
             seed=job.seed,

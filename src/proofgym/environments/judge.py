@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from proofgym.tasks.tasks import Tasks
 from proofgym.types import Task, Verdict
 
 
@@ -13,6 +14,10 @@ class Judge(Protocol):
     Never raises for anything the completion did; a fault of the machinery is a verdict with
     status `infrastructure` and no reward, after the judge's own bounded retries.
     """
+
+    def prepare(self, tasks: Tasks) -> None:
+        """Refuse tasks that cannot be judged, before any work. Raises TaskError."""
+        ...
 
     def judge(self, task: Task, text: str) -> Verdict: ...
 

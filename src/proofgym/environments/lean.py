@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from proofgym.config import Config
+from proofgym.tasks.tasks import Tasks, check_statements
 from proofgym.types import Task, Verdict
 
 if TYPE_CHECKING:
@@ -43,6 +44,10 @@ class LeanJudge:
 
     def __init__(self, checker: LeanChecker, description: str) -> None:
         self.checker, self._description = checker, description
+
+    def prepare(self, tasks: Tasks) -> None:
+        """Have Lean elaborate every statement; the first it refuses is named with file and line."""
+        check_statements(tasks, self.checker)
 
     def judge(self, task: Task, text: str) -> Verdict:
         return self.checker.check(task.data["statement"], text)

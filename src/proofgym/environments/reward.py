@@ -26,6 +26,7 @@ from pydantic import Field
 
 from proofgym.config import Config
 from proofgym.errors import EnvironmentError as RewardError
+from proofgym.tasks.tasks import Tasks
 from proofgym.types import Status, Task, Verdict
 
 RewardFunction = Callable[[Task, str], Any]
@@ -88,6 +89,9 @@ class RewardJudge:
 
     def describe(self) -> str:
         return f"reward function in child processes, {self._timeout:g} s each call"
+
+    def prepare(self, tasks: Tasks) -> None:
+        """Nothing to check ahead: the function alone knows what it can score."""
 
     def judge(self, task: Task, text: str) -> Verdict:
         start = time.monotonic()
