@@ -16,7 +16,7 @@ job = Job(
         population=16,
         prompts=12,
         sigma=2**-5,
-        learning_rate=2**-4,
+        learning_rate=2**-7,
         rank=1,
         parameters=("model.layers.2[4-9].*",),  # the last six of thirty layers: the rest is shared
     ),
