@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -81,8 +82,6 @@ def evaluate(
     Requests depend only on the task's place and the sample's number, so two models evaluated on
     the same tasks face the same random draws (a paired comparison).
     """
-    import time
-
     start = time.monotonic()
     where: dict[tuple[int, ...], tuple[int, int]] = {
         (EVALUATION_STREAM, place, sample): (place, sample)

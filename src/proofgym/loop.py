@@ -127,12 +127,9 @@ class _Stopwatch:
 def choose_tasks(tasks: Sequence[Task], count: int, seed: int, iteration: int) -> list[Task]:
     """The tasks of one iteration: a seeded shuffle each epoch, a pure function of its arguments."""
     count = min(count, len(tasks))
-    first = iteration * count
-    chosen = []
-    for position in range(first, first + count):
-        epoch, place = divmod(position, len(tasks))
-        chosen.append(tasks[int(_shuffle(len(tasks), seed, epoch)[place])])
-    return chosen
+    places = [divmod(iteration * count + offset, len(tasks)) for offset in range(count)]
+    orders = {epoch: _shuffle(len(tasks), seed, epoch) for epoch in {epoch for epoch, _ in places}}
+    return [tasks[int(orders[epoch][place])] for epoch, place in places]
 
 
 def _shuffle(size: int, seed: int, epoch: int) -> np.ndarray:
