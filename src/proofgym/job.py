@@ -28,11 +28,11 @@ class Model(Config):
     """Which weights to start from."""
 
     name: str
-    """A packaged model (`smollm2-135m`), a hub name, a local directory or a GGUF file."""
+    """`smollm2-135m`, `lean-tiny`, a hub name, a local directory or a GGUF file."""
     adapter: str | None = None
     """A warm start merged into the weights: a packaged one (`lean_core`) or a directory."""
-    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
-    """Precision of the weights that are trained and sampled from."""
+    dtype: Literal["float32", "bfloat16", "float16", "auto"] = "float32"
+    """Precision of the weights that are trained and sampled from; `auto` is as stored."""
 
 
 class Job(Config):

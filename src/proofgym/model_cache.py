@@ -53,8 +53,13 @@ def gguf_directory(path: Path) -> Path:
     return target
 
 
+def write_record(directory: Path, record: dict[str, Any]) -> None:
+    """Say beside a model's files how they came to be; `weights_digest` is checked on loading."""
+    (directory / _RECORD).write_text(json.dumps(record, indent=1) + "\n")
+
+
 def recorded(directory: Path) -> dict[str, Any]:
-    """What `convert_gguf` wrote about the directory; empty for one that it did not make."""
+    """What `write_record` wrote about the directory; empty for one that it did not."""
     path = directory / _RECORD
     return json.loads(path.read_text()) if path.exists() else {}
 
@@ -88,7 +93,7 @@ def convert_gguf(file: Path, target: Path, sha256: str) -> None:
             model.save_pretrained(directory)
             tokenizer.save_pretrained(directory)
             record = {"file": name, "sha256": sha256, "weights_digest": weights_digest(model)}
-            (directory / _RECORD).write_text(json.dumps(record, indent=1))
+            write_record(directory, record)
 
 
 @contextmanager

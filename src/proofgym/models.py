@@ -22,8 +22,9 @@ import transformers
 from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from proofgym import own_model
 from proofgym.adapter import merge, read_adapter
-from proofgym.catalogue import PACKAGED
+from proofgym.catalogue import OWN, PACKAGED
 from proofgym.errors import ModelError, nearest
 from proofgym.model_cache import gguf_directory, packaged_directory, recorded
 
@@ -60,12 +61,17 @@ def load_model(
 ) -> LoadedModel:
     """Load a packaged model, a directory, a GGUF file or a hub model, with an adapter merged.
 
-    `digest`, if given, is what `LoadedModel.digest` must be. Raises ModelError.
+    `dtype` "auto" is the one they are stored in. `digest`, if given, is what
+    `LoadedModel.digest` must be. Raises ModelError.
     """
-    if dtype not in _DTYPES:
-        raise ModelError(f"dtype {dtype!r}: {nearest(dtype, _DTYPES)}")
+    if dtype != "auto" and dtype not in _DTYPES:
+        raise ModelError(f"dtype {dtype!r}: {nearest(dtype, [*_DTYPES, 'auto'])}")
     where, source, expected = _locate(name)
     model, tokenizer = _read(name, where)
+    if name in PACKAGED:
+        tokenizer.eos_token = PACKAGED[name].end_token
+    if name == f"{own_model.NAME}-untrained":
+        model = own_model.untrained(tokenizer)
     base_digest = weights_digest(model)
     if expected and base_digest != expected:
         raise ModelError(
@@ -78,7 +84,7 @@ def load_model(
         adapter_digest = found.digest
         merge(found, model, base_digest)
         source += f" + {found.name}"
-    model.requires_grad_(False).eval().to(_DTYPES[dtype])
+    model.requires_grad_(False).eval().to(_DTYPES.get(dtype, model.dtype))
     loaded_digest = weights_digest(model)
     if digest is not None and digest != loaded_digest:
         raise ModelError(
@@ -140,6 +146,8 @@ def _locate(name: str) -> tuple[Path | str, str, str | None]:
         where = packaged_directory(name, packaged)
         source = f"{name} ({packaged.package} {packaged.version})"
         return where, source, packaged.weights_digest
+    if name in OWN:
+        return own_model.DIRECTORY, f"{name} (proofgym's own)", None
     path = Path(name).expanduser()
     if path.suffix == ".gguf":
         if not path.is_file():
@@ -149,7 +157,8 @@ def _locate(name: str) -> tuple[Path | str, str, str | None]:
     if path.is_dir():
         return path, name, recorded(path).get("weights_digest")
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
-        raise ModelError(f"{name}: no such packaged model or directory; {nearest(name, PACKAGED)}")
+        hint = nearest(name, [*PACKAGED, *OWN])
+        raise ModelError(f"{name}: no such packaged model or directory; {hint}")
     return name, name, None
 
 
@@ -174,7 +183,7 @@ def _unreadable(name: str, where: Path | str, error: Exception) -> ModelError:
     return ModelError(
         f"{name}: cannot be had from the model hub: {reason}. Check the name and the network (and "
         "HF_TOKEN for a gated model), give a local directory or GGUF file, or use a packaged "
-        f"model: {nearest(name.split('/')[-1].lower(), PACKAGED)}"
+        f"model: {nearest(name.split('/')[-1].lower(), [*PACKAGED, *OWN])}"
     )
 
 

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
     from proofgym.models import LoadedModel
 
+#: (prompt, completion, number of the copy) -> a varied pair.
+Vary = Callable[[str, str, int], tuple[str, str]]
+
 #: Ids of prompt and completion.
 Example = tuple[list[int], list[int]]
 
@@ -66,6 +69,8 @@ class SFT(Config):
     """Stop after so many measurements without a better validation loss, and keep the best."""
     every: int = Field(20, ge=1)
     """Steps between measurements, each a point of the loss curve."""
+    copies: int = Field(0, ge=0)
+    """Varied copies added of each training example (renamed theorems; see `fit`)."""
 
     def fit(
         self,
@@ -74,23 +79,35 @@ class SFT(Config):
         *,
         seed: int = 0,
         report: Callable[[Point], None] = lambda point: None,
+        vary: Vary | None = None,
     ) -> Fitted:
         """Train on (prompt, completion) pairs; `loaded.model` then holds the trained weights.
 
         They are what loading the saved adapter gives, bit for bit. Order, validation split and
         the factors' first values follow from `seed`. `report` gets each point of the curve.
-        Raises ModelError if the model or the examples cannot be used.
+        `vary(prompt, completion, copy)` makes the `copies` of a training example; the validation
+        split holds no copy of anything. Raises ModelError if the model or the examples cannot be
+        used.
         """
         if loaded.digest != loaded.base_digest:
             raise ModelError(
                 f"{loaded.source} is not in its stored form; load it without an adapter and with "
                 "the dtype that it is stored in (float32 for packaged models) to fine-tune it"
             )
-        rows = tokenise(loaded, examples)
-        order = permutation(len(rows), seed, "sft split")
-        held_out = int(len(rows) * self.validation)
-        training = [rows[index] for index in order[held_out:]]
-        validation = [rows[index] for index in order[:held_out]]
+        if not examples:
+            raise ModelError("SFT was given no examples; name tasks that have reference proofs")
+        if self.copies and vary is None:
+            raise ModelError("SFT.copies needs `vary`, which says how a copy is made")
+        order = permutation(len(examples), seed, "sft split")
+        held_out = int(len(examples) * self.validation)
+        validation = tokenise(loaded, [examples[index] for index in order[:held_out]])
+        kept = [examples[index] for index in order[held_out:]]
+        copies = [
+            vary(*example, copy * len(kept) + place)
+            for copy in range(self.copies if vary else 0)
+            for place, example in enumerate(kept)
+        ]
+        training = tokenise(loaded, kept + copies)
         session = _Session(self, loaded, training, validation, seed)
         curve = session.run(report)
         return session.finish(curve, len(examples))
@@ -123,13 +140,20 @@ class Fitted:
             raise ModelError("all weights were trained: use save_model, or set SFT.rank")
         return write_adapter(Path(directory), self.factors, {**self.record, "command": command})
 
-    def save_model(self, directory: str | Path) -> None:
-        """Write the whole model in the Hugging Face layout, whole or not at all."""
-        from proofgym.model_cache import write_directory
+    def save_model(self, directory: str | Path, command: str = "") -> None:
+        """Write the whole model in the Hugging Face layout, whole or not at all.
 
+        `command` is what made it, kept for readers with the loss curve. Raises ModelError.
+        """
+        from proofgym.model_cache import write_directory, write_record
+
+        if Path(directory).exists():
+            raise ModelError(f"{directory} exists; give another place or remove it")
+        record = {**self.record, "command": command, "weights_digest": self.loaded.digest}
         with write_directory(Path(directory)) as scratch:
             self.loaded.model.save_pretrained(scratch)
             self.loaded.tokenizer.save_pretrained(scratch)
+            write_record(scratch, record)
 
 
 def tokenise(loaded: LoadedModel, examples: Sequence[tuple[str, str]]) -> list[Example]:
@@ -142,8 +166,6 @@ def tokenise(loaded: LoadedModel, examples: Sequence[tuple[str, str]]) -> list[E
         (tokenizer.encode(prompt), [*tokenizer.encode(text, add_special_tokens=False), end])
         for prompt, text in examples
     ]
-    if not rows:
-        raise ModelError("SFT was given no examples; name tasks that have reference proofs")
     most = getattr(loaded.model.config, "max_position_embeddings", None) or math.inf
     for index, (prompt, text) in enumerate(rows):
         if not prompt:

@@ -13,6 +13,7 @@ from proofgym.evaluation import evaluate
 from proofgym.job import Model
 from proofgym.sft import SFT
 from proofgym.tasks import named
+from proofgym.tasks.renaming import renamed
 from proofgym.training import say
 from proofgym.types import Sampling
 
@@ -22,38 +23,43 @@ def warm_start(
 ) -> dict[str, float]:
     """Fit `config` on the reference proofs of `tasks`; measure `heldout` before and after.
 
-    Writes the adapter directory `to`; returns `{"before", "after"}` pass@1 where measured.
+    Writes the directory `to`: an adapter, or the whole model where `config.rank` is None.
+    Returns `{"before", "after"}` pass@1 where measured.
     """
     chosen = named(tasks)
     proofs = chosen.reference_proofs()
     examples = [(task.prompt, proofs[task.name]) for task in chosen.load()]
     cluster = Local()
-    loaded = cluster.load(model)
-    before = _success(cluster, loaded, heldout, seed, "held-out before")
-    fitted = config.fit(loaded, examples, seed=seed, report=_print_step)
-    command = shlex.join(["proofgym", *sys.argv[1:]])
-    fitted.save_adapter(to, command=command)
-    say(f"adapter: {to}")
-    after = _success(
-        cluster,
-        cluster.load(model.model_copy(update={"adapter": str(to)})),
-        heldout,
-        seed,
-        "held-out after",
+    before = _success(cluster, model, heldout, seed, "held-out before")
+    fitted = config.fit(
+        cluster.load(model.model_copy(update={"dtype": "auto"})),
+        examples,
+        seed=seed,
+        report=_print_step,
+        vary=lambda prompt, proof, copy: renamed(prompt, proof, seed, copy),
     )
-    measured = {k: v for k, v in (("before", before), ("after", after)) if v is not None}
-    print(json.dumps({"adapter": str(to), **measured}))
+    command = shlex.join(["proofgym", *sys.argv[1:]])
+    if config.rank is None:
+        fitted.save_model(to, command)
+        after = model.model_copy(update={"name": str(to)})
+    else:
+        fitted.save_adapter(to, command)
+        after = model.model_copy(update={"adapter": str(to)})
+    say(f"written to {to}")
+    success = _success(cluster, after, heldout, seed, "held-out after")
+    measured = {k: v for k, v in (("before", before), ("after", success)) if v is not None}
+    print(json.dumps({"written": str(to), **measured}))
     return measured
 
 
-def _success(cluster: Local, loaded, heldout: str | None, seed: int, what: str) -> float | None:  # type: ignore[no-untyped-def]
+def _success(cluster: Local, model: Model, heldout: str | None, seed: int, what: str) -> float | None:
     if heldout is None:
         return None
     workers = cluster.verification_workers()
     judge = Lean().open(workers)
     try:
         result = evaluate(
-            cluster.engine(loaded, seed),
+            cluster.engine(cluster.load(model), seed),
             judge,
             named(heldout).load(),
             Sampling(max_tokens=64, stop=("\n\n",)),

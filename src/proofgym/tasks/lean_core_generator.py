@@ -11,7 +11,7 @@ from pathlib import Path
 
 from proofgym.tasks.generation.draw import Draw
 from proofgym.tasks.generation.equations import doubtful
-from proofgym.tasks.generation.splits import SEED, choose, pool
+from proofgym.tasks.generation.splits import SEED, choose, more, pool
 from proofgym.tasks.generation.theorem import Theorem
 
 DATA = Path(__file__).parent / "data" / "lean_core"
@@ -22,8 +22,12 @@ def build() -> dict[str, str]:
 
     Doubtful theorems are left out last, so that no other choice depends on them.
     """
-    splits = choose(pool())
+    candidates = pool()
+    splits = choose(candidates)
     names = _names(splits)
+    extra = more(candidates, splits)
+    names |= _names({"more": extra}, first=len(names) + 1)
+    splits["warmup"] += extra
     splits = {
         split: [item for item in items if not doubtful(item.statement)]
         for split, items in splits.items()
@@ -31,11 +35,11 @@ def build() -> dict[str, str]:
     return {split: _lines(items, names) for split, items in splits.items()}
 
 
-def _names(splits: dict[str, list[Theorem]]) -> dict[int, str]:
+def _names(splits: dict[str, list[Theorem]], first: int = 1) -> dict[int, str]:
     """Numbers in random order over all splits, so that a name says nothing."""
     items = [item for part in splits.values() for item in part]
     order = Draw(SEED, "names").sample(range(len(items)), len(items))
-    return {id(item): f"t{number + 1:04d}" for item, number in zip(items, order, strict=True)}
+    return {id(item): f"t{number + first:04d}" for item, number in zip(items, order, strict=True)}
 
 
 def _lines(items: list[Theorem], names: dict[int, str]) -> str:

@@ -37,6 +37,10 @@ NOVEL = 10
 POOL = 700
 """Theorems of each topic to choose from, no two of one kind."""
 TRIES = 6000
+MORE_SEED = 1
+MORE_POOL = 1500
+MORE_TRIES = 12000
+"""A second, larger draw that only adds to `warmup`: a small model needs many proofs to start."""
 RESERVED = 45
 """Percentage of shapes kept for `heldout`."""
 DIFFICULTIES = (0, 16, 22, 20, 14, 11, 7, 5, 3, 1, 1)
@@ -99,15 +103,28 @@ def pool() -> list[Candidate]:
     seen = set(by_hand)
     out = list(by_hand.values())
     for topic in SOURCES:
-        out += map(Candidate, _distinct(topic, seen))
+        out += map(Candidate, _distinct(topic, seen, SEED, POOL, TRIES))
     return out
 
 
-def _distinct(topic: str, seen: set[str]) -> Iterator[Theorem]:
+def more(candidates: list[Candidate], splits: dict[str, list[Theorem]]) -> list[Theorem]:
+    """Further theorems for `warmup`: of no kind that a split has, in no reserved shape, proved
+    with nothing that `warmup` does not show.
+    """
+    shown = set().union(*(Candidate(item).needs for item in splits["warmup"]))
+    taken = {item.kind for part in splits.values() for item in part}
+    seen = taken | {item.theorem.kind for item in candidates}
+    found = [item for item in candidates if item.theorem.kind not in taken]
+    for topic in SOURCES:
+        found += map(Candidate, _distinct(topic, seen, MORE_SEED, MORE_POOL, MORE_TRIES))
+    return [item.theorem for item in found if item.needs <= shown and not _reserved(item.shape)]
+
+
+def _distinct(topic: str, seen: set[str], seed: int, pool: int, most: int) -> Iterator[Theorem]:
     found = 0
     texts: set[str] = set()
-    for tries, item in enumerate(SOURCES[topic](topic, Draw(SEED, topic))):
-        if found == POOL or tries == TRIES:
+    for tries, item in enumerate(SOURCES[topic](topic, Draw(seed, topic))):
+        if found == pool or tries == most:
             return
         text = item.statement.show("t0000")
         if text in texts or len(text) > STATEMENT_LIMIT or len(item.proof) > 6 * PROOF_LIMIT:
