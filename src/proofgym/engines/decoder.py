@@ -65,14 +65,13 @@ class Decoder:
 
     @torch.no_grad()
     def step(self, ids_N: Tensor, positions_N: Tensor, span: int, cache: RowCache) -> Tensor:
-        """One token a row: logits (N, V) after feeding `ids_N` at `positions_N`."""
+        """One token a row: hidden states (N, D) after feeding `ids_N` at `positions_N`."""
         hidden_N1D = self.embed(ids_N[:, None])
         reach_S = torch.arange(span, device=ids_N.device)
         mask_N11S = (reach_S <= positions_N[:, None])[:, None, None]
         cache.at(positions_N, span)
         last = len(self.layers)
-        hidden_N1D = self._run(hidden_N1D, 0, last, positions_N[:, None], mask_N11S, cache)
-        return self.logits(hidden_N1D)[:, 0]
+        return self._run(hidden_N1D, 0, last, positions_N[:, None], mask_N11S, cache)[:, 0]
 
     @torch.no_grad()
     def logits(self, hidden_NTD: Tensor) -> Tensor:

@@ -3,6 +3,8 @@
 One batch of rows decodes together. A row that ends leaves at once and a waiting request takes its
 place, so short completions never wait for long ones. Requests with the same prompt (and, below a
 population's first perturbed layer, the same prompt whatever the member) share one prompt pass.
+Where members differ only above the decoder layers, those with the same draws are one row until
+they part: a population then costs little more than one model.
 
 A draw is a pure function of (seed, request key, position): the order of the requests and their
 neighbours change nothing beyond the last bits that a matrix product's shape may round
@@ -38,18 +40,51 @@ _PROMPT_TOKENS = {"cpu": 8192, "cuda": 65536}
 
 @dataclass(slots=True)
 class _Row:
-    """One request being decoded. Its index in the batch is its slot in the cache."""
+    """A sequence being decoded, for one request or for all members that wrote the same so far.
 
-    request: Request
+    Its index in the batch is its slot in the cache.
+    """
+
+    requests: list[Request]
     prompt_ids: tuple[int, ...]
     stream: int
     token_ids: list[int] = field(default_factory=list)
-    logprobs: list[float] = field(default_factory=list)
+    logprobs: list[list[float]] = field(default_factory=list)
+    """Of the tokens, for each request: members give the same token different probabilities."""
 
     @property
     def position(self) -> int:
         """Where the newest token goes."""
         return len(self.prompt_ids) + len(self.token_ids) - 1
+
+    @property
+    def member(self) -> int:
+        return self.requests[0].member
+
+    def take(self, tokens: Sequence[int], logprobs: Sequence[float]) -> list[_Row]:
+        """Append each request's token; requests that part from most others leave as new rows."""
+        for known, new in zip(self.logprobs, logprobs, strict=True):
+            known.append(new)
+        parties: dict[int, list[int]] = {}
+        for index, token in enumerate(tokens):
+            parties.setdefault(token, []).append(index)
+        largest = max(parties, key=lambda token: len(parties[token]))
+        leaving = [
+            _Row(
+                [self.requests[index] for index in indices],
+                self.prompt_ids,
+                self.stream,
+                [*self.token_ids, token],
+                [self.logprobs[index] for index in indices],
+            )
+            for token, indices in parties.items()
+            if token != largest
+        ]
+        if leaving:
+            self.requests = [self.requests[index] for index in parties[largest]]
+            self.logprobs = [self.logprobs[index] for index in parties[largest]]
+        self.token_ids.append(largest)
+        return leaving
 
 
 class TransformersEngine:
@@ -73,22 +108,20 @@ class TransformersEngine:
         population: Population | None = None,
     ) -> Iterator[tuple[Request, Completion]]:
         """Yield every request with its completion, in the order in which they finish."""
-        waiting = self._rows(requests)
+        waiting = self._rows(requests, population)
         length = max((len(row.prompt_ids) for row in waiting), default=0) + sampling.max_tokens
         self._check_length(length)
-        limit = min(self.max_batch, len(waiting))
+        limit = min(max(self.max_batch, *map(_size, waiting), 1), len(requests))
         cache = RowCache(limit, length)
         stops = Stops(self.tokenizer, self._ends, sampling)
         batch = _Batch(self._decoder, self.seed, sampling, population, stops, cache)
         # Few large prompt passes are cheaper than many small ones, idle slots cost little.
         wave = max(1, limit // 8)
         while waiting or batch.rows:
-            room = limit - len(batch.rows)
+            # A row may part into as many as it has requests, so room is counted in requests.
+            new = _fitting(waiting, limit - sum(map(_size, batch.rows)), wave if batch.rows else 0)
             with _boundary(self.max_batch):
-                if waiting and room >= min(wave, len(waiting)):
-                    finished = batch.admit([waiting.pop() for _ in range(min(room, len(waiting)))])
-                else:
-                    finished = batch.step()
+                finished = batch.admit(new) if new else batch.step()
             yield from finished
 
     @torch.no_grad()
@@ -107,19 +140,29 @@ class TransformersEngine:
             logprobs_T1 = logits_TV.log_softmax(-1).gather(-1, chosen_T1)
             return tuple(logprobs_T1[:, 0].tolist())
 
-    def _rows(self, requests: Sequence[Request]) -> list[_Row]:
+    def _rows(self, requests: Sequence[Request], population: Population | None) -> list[_Row]:
         """Rows with equal prompts side by side, to be taken from the end: longest prompts first."""
+        shared = population is not None and population.first_layer >= len(self._decoder.layers)
         known: dict[str, tuple[int, ...]] = {}
         for request in requests:
             if request.prompt not in known:
                 known[request.prompt] = tuple(self.tokenizer.encode(request.prompt))
                 if not known[request.prompt]:
                     raise EngineError("a prompt is empty; give at least one character")
+        parties: dict[Any, list[Request]] = {}
+        for index, request in enumerate(requests):
+            same = (request.prompt, request.key) if shared else index
+            parties.setdefault(same, []).append(request)
         rows = [
-            _Row(request, known[request.prompt], stream(self.seed, "sample", *request.key))
-            for request in requests
+            _Row(
+                party,
+                known[party[0].prompt],
+                stream(self.seed, "sample", *party[0].key),
+                logprobs=[[] for _ in party],
+            )
+            for party in parties.values()
         ]
-        rows.sort(key=lambda row: (len(row.prompt_ids), row.prompt_ids, row.request.member))
+        rows.sort(key=lambda row: (len(row.prompt_ids), row.prompt_ids, row.member))
         return rows
 
     def _check_length(self, length: int) -> None:
@@ -152,11 +195,11 @@ class _Batch:
         budget = _PROMPT_TOKENS.get(self._decoder.device.type, 8192)
         slot = len(self.rows)
         self.rows += new
-        logits = []
+        hidden = []
         for part in self._parts(new, budget):
-            logits.append(self._prompts(part, slot))
+            hidden.append(self._prompts(part, slot))
             slot += len(part)
-        self._draw(new, torch.cat(logits))
+        self._draw(new, torch.cat(hidden))
         return self._leave()
 
     def _parts(self, rows: list[_Row], budget: int) -> Iterator[list[_Row]]:
@@ -180,12 +223,12 @@ class _Batch:
         positions = [row.position for row in self.rows]
         positions_N = torch.tensor(positions, device=device)
         self._select(self.rows)
-        logits_NV = self._decoder.step(newest_N, positions_N, max(positions) + 1, self._cache)
-        self._draw(self.rows, logits_NV)
+        hidden_ND = self._decoder.step(newest_N, positions_N, max(positions) + 1, self._cache)
+        self._draw(self.rows, hidden_ND)
         return self._leave()
 
     def _prompts(self, rows: list[_Row], first_slot: int) -> Tensor:
-        """Prompt pass of `rows` into slots from `first_slot`; logits (rows, V) at their ends."""
+        """Prompt pass of `rows` into slots from `first_slot`; hidden states (rows, D) at the ends."""
         decoder, population = self._decoder, self._population
         depth = len(decoder.layers)
         shared = depth if population is None else min(population.first_layer, depth)
@@ -217,12 +260,11 @@ class _Batch:
         pair_of_row_R = index([pair_index[self._pair(row)] for row in rows])
         self._fill(above, pair_of_row_R, first_slot)
         ends_U = index([len(prompt) - 1 for prompt, _ in pairs])
-        last_U1D = hidden_UTD[torch.arange(len(pairs), device=device), ends_U][:, None]
-        return decoder.logits(last_U1D)[pair_of_row_R, 0]
+        return hidden_UTD[torch.arange(len(pairs), device=device), ends_U][pair_of_row_R]
 
     def _pair(self, row: _Row) -> tuple[tuple[int, ...], int]:
         """What a prompt pass depends on."""
-        return row.prompt_ids, 0 if self._population is None else row.request.member
+        return row.prompt_ids, 0 if self._population is None else row.member
 
     def _fill(self, prompts: Any, source_R: Tensor, first_slot: int) -> None:
         for layer, keys in prompts.keys.items():
@@ -230,25 +272,38 @@ class _Batch:
 
     def _select(self, rows: list[_Row]) -> None:
         if self._population is not None:
-            self._population.select(torch.tensor([row.request.member for row in rows]))
+            self._population.select(torch.tensor([row.member for row in rows]))
 
-    def _draw(self, rows: list[_Row], logits_NV: Tensor) -> None:
-        """Append one token to every row."""
+    def _draw(self, rows: list[_Row], hidden_ND: Tensor) -> None:
+        """Append one token to every row; rows whose requests part become several."""
         sampling = self._sampling
-        draws = uniforms(
+        owner_R = [index for index, row in enumerate(rows) for _ in row.requests]
+        logits_RV = self._logits(rows, hidden_ND, owner_R)
+        draws_N = uniforms(
             np.array([row.stream for row in rows], np.uint64), [len(row.token_ids) for row in rows]
         )
-        uniforms_N = torch.from_numpy(draws).to(logits_NV.device)
-        tokens_N, logprobs_N = sample(logits_NV, uniforms_N, sampling.temperature, sampling.top_p)
-        logprobs = logprobs_N.tolist()
+        uniforms_R = torch.from_numpy(draws_N[owner_R]).to(logits_RV.device)
+        tokens_R, logprobs_R = sample(logits_RV, uniforms_R, sampling.temperature, sampling.top_p)
+        tokens, logprobs = tokens_R.tolist(), logprobs_R.tolist()
         if not np.isfinite(logprobs).all():
             raise EngineError(
                 "the policy's probabilities are not finite; the weights have diverged "
                 "(lower sigma or the learning rate, or use dtype bfloat16 or float32)"
             )
-        for row, token, logprob in zip(rows, tokens_N.tolist(), logprobs, strict=True):
-            row.token_ids.append(token)
-            row.logprobs.append(logprob)
+        start = 0
+        for slot, row in enumerate(list(rows), len(self.rows) - len(rows)):
+            end = start + len(row.requests)
+            self._part(slot, row.take(tokens[start:end], logprobs[start:end]))
+            start = end
+
+    def _logits(self, rows: list[_Row], hidden_ND: Tensor, owner_R: list[int]) -> Tensor:
+        """Logits (R, V) of every request, from the hidden states of its row."""
+        if len(owner_R) > len(rows):
+            hidden_ND = hidden_ND[torch.tensor(owner_R, device=hidden_ND.device)]
+        if self._population is not None:
+            members = [request.member for row in rows for request in row.requests]
+            self._population.select(torch.tensor(members))
+        return self._decoder.logits(hidden_ND[:, None])[:, 0]
 
     def _leave(self) -> list[tuple[Request, Completion]]:
         """Take out the rows that are over; the last rows move into their slots."""
@@ -256,7 +311,9 @@ class _Batch:
         done = [slot for slot, reason in enumerate(reasons) if reason]
         if not done:
             return []
-        finished = [self._complete(self.rows[slot], reasons[slot]) for slot in done]
+        finished = [
+            each for slot in done for each in self._complete(self.rows[slot], reasons[slot])
+        ]
         left = len(self.rows) - len(done)
         targets = [slot for slot in done if slot < left]
         sources = [slot for slot in range(left, len(self.rows)) if not reasons[slot]]
@@ -268,15 +325,41 @@ class _Batch:
         del self.rows[left:]
         return finished
 
-    def _complete(self, row: _Row, reason: Any) -> tuple[Request, Completion]:
-        completion = Completion(
-            prompt_ids=row.prompt_ids,
-            token_ids=tuple(row.token_ids),
-            logprobs=tuple(row.logprobs),
-            text=self._stops.text(row.token_ids),
-            finish=reason,
-        )
-        return row.request, completion
+    def _part(self, slot: int, leaving: list[_Row]) -> None:
+        """Give rows that left the one in `slot` slots of their own, with what it has read."""
+        if not leaving:
+            return
+        first = len(self.rows)
+        self.rows += leaving
+        read = leaving[0].position
+        self._cache.move([slot] * len(leaving), list(range(first, len(self.rows))), read)
+
+    def _complete(self, row: _Row, reason: Any) -> Iterator[tuple[Request, Completion]]:
+        text = self._stops.text(row.token_ids)
+        for request, logprobs in zip(row.requests, row.logprobs, strict=True):
+            yield (
+                request,
+                Completion(row.prompt_ids, tuple(row.token_ids), tuple(logprobs), text, reason),
+            )
+
+
+def _size(row: _Row) -> int:
+    return len(row.requests)
+
+
+def _fitting(waiting: list[_Row], room: int, wave: int) -> list[_Row]:
+    """Take from `waiting` what the room holds; nothing if that is less than a wave."""
+    count = 0
+    for row in reversed(waiting):
+        if _size(row) > room:
+            break
+        room -= _size(row)
+        count += 1
+    taken = waiting[len(waiting) - count :]
+    if count < len(waiting) and sum(map(_size, taken)) < wave:
+        return []
+    del waiting[len(waiting) - count :]
+    return taken[::-1]
 
 
 def _padded(prompts: Sequence[Sequence[int]], device: torch.device) -> Tensor:

@@ -6,6 +6,7 @@ python -m proofgym.tasks.lean_core_generator [directory]
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -29,10 +30,22 @@ def build() -> dict[str, str]:
     names |= _names({"more": extra}, first=len(names) + 1)
     splits["warmup"] += extra
     splits = {
-        split: [item for item in items if not doubtful(item.statement)]
+        split: [item for item in items if not doubtful(item.statement) and not _misread(item)]
         for split, items in splits.items()
     }
     return {split: _lines(items, names) for split, items in splits.items()}
+
+
+def _misread(item: Theorem) -> bool:
+    """Whether Lean reads the theorem otherwise than its source did.
+
+    An outer variable is hidden by an inner one of its name, or `rw` meets `0 + n` beside other
+    numbers, which Lean may take for an offset.
+    """
+    text = item.statement.show("t0000").split(maxsplit=2)[2]
+    numbers = set(re.findall(r"(?<![\w.])\d+", text))
+    offsets = "0" in numbers and len(numbers) > 1 and "Nat.add_right_comm" in item.proof
+    return offsets or re.search(r"[∀∃] (?:\w+ )*?(\w+) (?:\w+ )*?\1\b", text) is not None
 
 
 def _names(splits: dict[str, list[Theorem]], first: int = 1) -> dict[int, str]:

@@ -113,11 +113,17 @@ def more(candidates: list[Candidate], splits: dict[str, list[Theorem]]) -> list[
     """
     shown = set().union(*(Candidate(item).needs for item in splits["warmup"]))
     taken = {item.kind for part in splits.values() for item in part}
-    seen = taken | {item.theorem.kind for item in candidates}
-    found = [item for item in candidates if item.theorem.kind not in taken]
+
+    def fits(item: Candidate) -> bool:
+        usable = item.needs <= shown and not _reserved(item.shape)
+        return usable and not equations.doubtful(item.theorem.statement)
+
+    found = [item for item in candidates if item.theorem.kind not in taken and fits(item)]
+    seen = taken | {item.theorem.kind for item in found}
     for topic in SOURCES:
-        found += map(Candidate, _distinct(topic, seen, MORE_SEED, MORE_POOL, MORE_TRIES))
-    return [item.theorem for item in found if item.needs <= shown and not _reserved(item.shape)]
+        drawn = map(Candidate, _distinct(topic, seen, MORE_SEED, MORE_POOL, MORE_TRIES))
+        found += filter(fits, drawn)
+    return [item.theorem for item in found]
 
 
 def _distinct(topic: str, seen: set[str], seed: int, pool: int, most: int) -> Iterator[Theorem]:
