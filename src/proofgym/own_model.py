@@ -14,8 +14,8 @@ import numpy as np
 
 from proofgym.random import stream, uniforms
 
-NAME = "lean-tiny"
-DIRECTORY = Path(__file__).parent / "own_models" / NAME
+DIRECTORY = Path(__file__).parent / "own_models" / "lean-tiny"
+UNTRAINED = "lean-tiny-untrained"
 VOCABULARY = 768
 END = "<|end|>"
 PAD = "<|pad|>"

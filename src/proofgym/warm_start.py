@@ -52,7 +52,9 @@ def warm_start(
     return measured
 
 
-def _success(cluster: Local, model: Model, heldout: str | None, seed: int, what: str) -> float | None:
+def _success(
+    cluster: Local, model: Model, heldout: str | None, seed: int, what: str
+) -> float | None:
     if heldout is None:
         return None
     workers = cluster.verification_workers()

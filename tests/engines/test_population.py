@@ -104,3 +104,70 @@ def test_a_head_only_population_shares_every_layer():
     wanted = [Request((1,), PROMPTS[0], member) for member in range(3)]
     done = [c for _, c in engine.generate(wanted, Sampling(max_tokens=5), population)]
     assert len({c.token_ids for c in done}) == 1
+
+
+class Gains:
+    """A gain vector for each member on the final norm: members differ above all layers."""
+
+    def __init__(self, model, members: int, spread: float) -> None:
+        self.first_layer = len(model.model.layers)
+        self.rows, self.passes = None, 0
+        self.norm = model.model.norm
+        generator = torch.Generator().manual_seed(3)
+        size = self.norm.weight.numel()
+        self.gains = 1 + spread * torch.randn(members, size, generator=generator)
+        self.norm.register_forward_hook(self._correct)
+        model.model.layers[0].register_forward_hook(self._count)
+
+    def select(self, members) -> None:
+        self.rows = members
+
+    def _correct(self, _, inputs, output):
+        assert len(self.rows) == len(output)
+        return output * self.gains[self.rows][:, None]
+
+    def _count(self, _, inputs, output) -> None:
+        self.passes += len(inputs[0])
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("max_batch", [5, 8, 64])
+def test_members_share_a_row_until_they_part(family, max_batch):
+    wanted = [
+        Request((index,), PROMPTS[index % 3], member) for index in range(6) for member in range(5)
+    ]
+    sampling = Sampling(max_tokens=12, stop=("e",))
+    shared = loaded(family, layers=2)
+    population = Gains(shared.model, members=5, spread=0.03)
+    engine = TransformersEngine(shared, max_batch=max_batch)
+    together = {(r.key, r.member): c for r, c in engine.generate(wanted, sampling, population)}
+    assert len(together) == len(wanted)
+    for member in range(5):
+        single = loaded(family, layers=2)
+        single.model.model.norm.weight.data *= population.gains[member]
+        mine = [request for request in wanted if request.member == member]
+        for request, completion in TransformersEngine(single).generate(mine, sampling):
+            other = together[request.key, member]
+            assert (other.token_ids, other.text, other.finish) == (
+                completion.token_ids,
+                completion.text,
+                completion.finish,
+            )
+            assert other.logprobs == pytest.approx(completion.logprobs, abs=1e-4)
+    tokens = sum(len(completion.token_ids) for completion in together.values())
+    assert population.passes < 0.85 * tokens, "members that agree must be computed once"
+    assert len({together[(0,), member].token_ids for member in range(5)}) > 1, "and some must part"
+
+
+def test_a_row_gives_each_request_its_own_probabilities():
+    model = loaded("llama", layers=2)
+    population = Gains(model.model, members=2, spread=0.01)
+    same = [Request((0,), PROMPTS[0], member) for member in range(2)]
+    first, second = (
+        completion
+        for _, completion in TransformersEngine(model).generate(
+            same, Sampling(max_tokens=4), population
+        )
+    )
+    assert first.token_ids == second.token_ids
+    assert first.logprobs != second.logprobs

@@ -31,6 +31,7 @@ def demo(
 
     Example: proofgym demo examples/prove.py --set iterations=5 --limit 40
     """
+    from proofgym.catalogue import before_warm_start
     from proofgym.checkpoint import rebuild
     from proofgym.job_file import load_job
     from proofgym.training import say
@@ -41,7 +42,7 @@ def demo(
         raise ConfigError(f"{file}: Job.evaluation must name held-out tasks for the demo")
     heldout = job.evaluation.load()[:limit]
     trial = _Trial(job, heldout, samples)
-    base = trial.measure(job.cluster.load(job.model.model_copy(update={"adapter": None})), "base")
+    base = trial.measure(job.cluster.load(before_warm_start(job.model)), "base")
     warm = trial.measure(job.cluster.load(job.model), "warm start")
     say("")
     run = job.run(runs, source=file, control=control, overrides=set_ or [])

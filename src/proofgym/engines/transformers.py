@@ -228,7 +228,7 @@ class _Batch:
         return self._leave()
 
     def _prompts(self, rows: list[_Row], first_slot: int) -> Tensor:
-        """Prompt pass of `rows` into slots from `first_slot`; hidden states (rows, D) at the ends."""
+        """Prompt pass of `rows` into slots from `first_slot`; last hidden states (rows, D)."""
         decoder, population = self._decoder, self._population
         depth = len(decoder.layers)
         shared = depth if population is None else min(population.first_layer, depth)
