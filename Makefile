@@ -11,7 +11,7 @@ export TOKENIZERS_PARALLELISM := false
 
 .PHONY: demo demo-smollm2 test bench lint clean
 demo: $(READY)
-	$(BIN)/proofgym demo
+	$(BIN)/proofgym demo --samples 4
 
 demo-smollm2: $(SMOLLM2)
 	$(BIN)/proofgym demo examples/prove_smollm2.py

@@ -13,15 +13,14 @@ job = Job(
     evaluation=lean_core("heldout"),
     reward=Lean(timeout=10),
     algorithm=ES(
-        population=32,
-        prompts=64,
-        samples=2,
+        population=64,
+        prompts=96,
         sigma=2**-2,
-        learning_rate=1.0,
+        learning_rate=0.75,
         parameters=("model.norm.weight",),  # members share a row until their answers part
     ),
     sampling=Sampling(temperature=1.0, max_tokens=64, stop=("\n\n",)),
     cluster=Local(),
-    iterations=24,
+    iterations=45,
     seed=0,
 )
