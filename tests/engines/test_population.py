@@ -131,7 +131,7 @@ class Gains:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("max_batch", [5, 8, 64])
+@pytest.mark.parametrize("max_batch", [1, 3, 8, 64])
 def test_members_share_a_row_until_they_part(family, max_batch):
     wanted = [
         Request((index,), PROMPTS[index % 3], member) for index in range(6) for member in range(5)

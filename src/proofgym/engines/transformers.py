@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 
 #: Most tokens in one prompt pass: bounds its memory.
 _PROMPT_TOKENS = {"cpu": 8192, "cuda": 65536}
+#: Most logits computed at once: a row of many members has as many times the vocabulary.
+_LOGITS = 2**24
+#: How many slots a row shared by many members is expected to part into.
+_PARTS = 4
 
 
 @dataclass(slots=True)
@@ -56,6 +60,11 @@ class _Row:
     def position(self) -> int:
         """Where the newest token goes."""
         return len(self.prompt_ids) + len(self.token_ids) - 1
+
+    @property
+    def text_ids(self) -> tuple[int, ...]:
+        """All there is to read before the next token."""
+        return (*self.prompt_ids, *self.token_ids)
 
     @property
     def member(self) -> int:
@@ -111,17 +120,17 @@ class TransformersEngine:
         waiting = self._rows(requests, population)
         length = max((len(row.prompt_ids) for row in waiting), default=0) + sampling.max_tokens
         self._check_length(length)
-        limit = min(max(self.max_batch, *map(_size, waiting), 1), len(requests))
+        limit = min(self.max_batch, len(requests))
         cache = RowCache(limit, length)
         stops = Stops(self.tokenizer, self._ends, sampling)
         batch = _Batch(self._decoder, self.seed, sampling, population, stops, cache)
         # Few large prompt passes are cheaper than many small ones, idle slots cost little.
         wave = max(1, limit // 8)
         while waiting or batch.rows:
-            # A row may part into as many as it has requests, so room is counted in requests.
-            new = _fitting(waiting, limit - sum(map(_size, batch.rows)), wave if batch.rows else 0)
+            new = _fitting(waiting, limit - sum(map(_share, batch.rows)), wave if batch.rows else 0)
             with _boundary(self.max_batch):
                 finished = batch.admit(new) if new else batch.step()
+            waiting += batch.without_slot()
             yield from finished
 
     @torch.no_grad()
@@ -187,11 +196,17 @@ class _Batch:
         cache: RowCache,
     ) -> None:
         self.rows: list[_Row] = []
+        self._homeless: list[_Row] = []
         self._decoder, self._seed, self._sampling = decoder, seed, sampling
         self._population, self._stops, self._cache = population, stops, cache
 
+    def without_slot(self) -> list[_Row]:
+        """Take the rows that parted when no slot was left: they must be admitted again."""
+        rows, self._homeless = self._homeless, []
+        return rows
+
     def admit(self, new: list[_Row]) -> list[tuple[Request, Completion]]:
-        """Run the new rows' prompts and draw their first tokens."""
+        """Run the new rows' prompts (and what they have written) and draw their next tokens."""
         budget = _PROMPT_TOKENS.get(self._decoder.device.type, 8192)
         slot = len(self.rows)
         self.rows += new
@@ -208,11 +223,11 @@ class _Batch:
         passes: set[Any] = set()
         longest = 0
         for row in rows:
-            longest = max(longest, len(row.prompt_ids))
+            longest = max(longest, len(row.text_ids))
             passes.add(self._pair(row))
             if part and len(passes) * longest > budget:
                 yield part
-                part, passes, longest = [], {self._pair(row)}, len(row.prompt_ids)
+                part, passes, longest = [], {self._pair(row)}, len(row.text_ids)
             part.append(row)
         yield part
 
@@ -232,7 +247,7 @@ class _Batch:
         decoder, population = self._decoder, self._population
         depth = len(decoder.layers)
         shared = depth if population is None else min(population.first_layer, depth)
-        prompts = list(dict.fromkeys(row.prompt_ids for row in rows))
+        prompts = list(dict.fromkeys(row.text_ids for row in rows))
         pairs = list(dict.fromkeys(self._pair(row) for row in rows))
         prompt_index = {prompt: index for index, prompt in enumerate(prompts)}
         pair_index = {pair: index for index, pair in enumerate(pairs)}
@@ -249,7 +264,7 @@ class _Batch:
                 population.select(None)
             hidden, below = decoder.prompt(decoder.embed(ids_PT), 0, shared)
             hidden = hidden[prompt_of_pair_U]
-            self._fill(below, index([prompt_index[row.prompt_ids] for row in rows]), first_slot)
+            self._fill(below, index([prompt_index[row.text_ids] for row in rows]), first_slot)
             if population is not None:
                 population.select(torch.tensor(members))
         else:
@@ -264,7 +279,7 @@ class _Batch:
 
     def _pair(self, row: _Row) -> tuple[tuple[int, ...], int]:
         """What a prompt pass depends on."""
-        return row.prompt_ids, 0 if self._population is None else row.member
+        return row.text_ids, 0 if self._population is None else row.member
 
     def _fill(self, prompts: Any, source_R: Tensor, first_slot: int) -> None:
         for layer, keys in prompts.keys.items():
@@ -277,14 +292,21 @@ class _Batch:
     def _draw(self, rows: list[_Row], hidden_ND: Tensor) -> None:
         """Append one token to every row; rows whose requests part become several."""
         sampling = self._sampling
-        owner_R = [index for index, row in enumerate(rows) for _ in row.requests]
-        logits_RV = self._logits(rows, hidden_ND, owner_R)
+        owner_R = np.repeat(np.arange(len(rows)), [len(row.requests) for row in rows])
+        members = [request.member for row in rows for request in row.requests]
         draws_N = uniforms(
             np.array([row.stream for row in rows], np.uint64), [len(row.token_ids) for row in rows]
         )
-        uniforms_R = torch.from_numpy(draws_N[owner_R]).to(logits_RV.device)
-        tokens_R, logprobs_R = sample(logits_RV, uniforms_R, sampling.temperature, sampling.top_p)
-        tokens, logprobs = tokens_R.tolist(), logprobs_R.tolist()
+        tokens: list[int] = []
+        logprobs: list[float] = []
+        size = max(1, _LOGITS // self._decoder.config.vocab_size)
+        for first in range(0, len(owner_R), size):
+            chosen = slice(first, first + size)
+            logits_RV = self._logits(hidden_ND, owner_R[chosen], members[chosen])
+            uniforms_R = torch.from_numpy(draws_N[owner_R[chosen]]).to(logits_RV.device)
+            drawn = sample(logits_RV, uniforms_R, sampling.temperature, sampling.top_p)
+            tokens += drawn[0].tolist()
+            logprobs += drawn[1].tolist()
         if not np.isfinite(logprobs).all():
             raise EngineError(
                 "the policy's probabilities are not finite; the weights have diverged "
@@ -296,22 +318,21 @@ class _Batch:
             self._part(slot, row.take(tokens[start:end], logprobs[start:end]))
             start = end
 
-    def _logits(self, rows: list[_Row], hidden_ND: Tensor, owner_R: list[int]) -> Tensor:
-        """Logits (R, V) of every request, from the hidden states of its row."""
-        if len(owner_R) > len(rows):
-            hidden_ND = hidden_ND[torch.tensor(owner_R, device=hidden_ND.device)]
+    def _logits(self, hidden_ND: Tensor, owner_R: np.ndarray, members: list[int]) -> Tensor:
+        """Logits (R, V) of requests, from the hidden states of the rows that they belong to."""
         if self._population is not None:
-            members = [request.member for row in rows for request in row.requests]
             self._population.select(torch.tensor(members))
-        return self._decoder.logits(hidden_ND[:, None])[:, 0]
+        hidden_RD = hidden_ND[torch.from_numpy(owner_R).to(hidden_ND.device)]
+        return self._decoder.logits(hidden_RD[:, None])[:, 0]
 
     def _leave(self) -> list[tuple[Request, Completion]]:
         """Take out the rows that are over; the last rows move into their slots."""
+        finished = self._over_without_slot()
         reasons = [self._stops.finished(row.token_ids) for row in self.rows]
         done = [slot for slot, reason in enumerate(reasons) if reason]
         if not done:
-            return []
-        finished = [
+            return finished
+        finished += [
             each for slot in done for each in self._complete(self.rows[slot], reasons[slot])
         ]
         left = len(self.rows) - len(done)
@@ -325,11 +346,22 @@ class _Batch:
         del self.rows[left:]
         return finished
 
+    def _over_without_slot(self) -> list[tuple[Request, Completion]]:
+        reasons = [self._stops.finished(row.token_ids) for row in self._homeless]
+        both = list(zip(self._homeless, reasons, strict=True))
+        self._homeless = [row for row, reason in both if not reason]
+        return [each for row, reason in both if reason for each in self._complete(row, reason)]
+
     def _part(self, slot: int, leaving: list[_Row]) -> None:
         """Give rows that left the one in `slot` slots of their own, with what it has read."""
         if not leaving:
             return
         first = len(self.rows)
+        room = self._cache.rows - first
+        self._homeless += leaving[room:]
+        leaving = leaving[:room]
+        if not leaving:
+            return
         self.rows += leaving
         read = leaving[0].position
         self._cache.move([slot] * len(leaving), list(range(first, len(self.rows))), read)
@@ -343,20 +375,21 @@ class _Batch:
             )
 
 
-def _size(row: _Row) -> int:
-    return len(row.requests)
+def _share(row: _Row) -> int:
+    """Slots to count on: a row of many requests parts into a few, seldom into all of them."""
+    return min(len(row.requests), _PARTS)
 
 
 def _fitting(waiting: list[_Row], room: int, wave: int) -> list[_Row]:
-    """Take from `waiting` what the room holds; nothing if that is less than a wave."""
+    """Take from `waiting` what the room holds, at least one row if nothing else is under way."""
     count = 0
     for row in reversed(waiting):
-        if _size(row) > room:
+        if _share(row) > room and (count or wave):
             break
-        room -= _size(row)
+        room -= _share(row)
         count += 1
     taken = waiting[len(waiting) - count :]
-    if count < len(waiting) and sum(map(_size, taken)) < wave:
+    if count < len(waiting) and sum(map(_share, taken)) < wave:
         return []
     del waiting[len(waiting) - count :]
     return taken[::-1]
