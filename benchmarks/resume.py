@@ -2,7 +2,7 @@
 
     python benchmarks/resume.py [--kills 10]
 
-Trains SmolLM2-135M on Lean theorems in real processes: once undisturbed, once killed again and
+Trains the job of examples/prove.py in real processes: once undisturbed, once killed again and
 again at random. The last line is JSON: `kills`, `identical`, both digests, processes left over.
 """
 
@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "prove.py"
-SMALL = ["algorithm.population=4", "algorithm.prompts=2", "sampling.max_tokens=16"]
+SMALL = ["algorithm.population=16", "algorithm.prompts=24", "sampling.max_tokens=32"]
 
 
 def main() -> None:
@@ -30,7 +30,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        iterations = 2 * arguments.kills
+        iterations = 6 * arguments.kills
         say(f"undisturbed: {iterations} iterations")
         start(root / "calm", iterations).wait()
         calm = digest(root / "calm")
@@ -51,7 +51,7 @@ def disturb(root: Path, iterations: int, wanted: int, draw: random.Random) -> in
     """Kill at random moments until `wanted` kills hit a live run, then let it finish."""
     process, kills = start(root, iterations), 0
     while kills < wanted:
-        delay = draw.uniform(3, 14)
+        delay = draw.uniform(4, 16)
         time.sleep(delay)
         if process.poll() is not None:
             break  # finished before enough kills: reported as it is

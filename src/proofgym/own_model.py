@@ -22,7 +22,7 @@ PAD = "<|pad|>"
 _SPREAD = 0.02
 #: Words with the space before them, signs, and indentation; names with dots stay whole.
 _PIECES = r" ?[A-Za-z_α-ω][\w.'α-ω]*| ?\d| ?[^\s\w]|\n *| +"
-SHAPE = {
+SHAPE: dict[str, Any] = {
     "hidden_size": 256,
     "intermediate_size": 704,
     "num_hidden_layers": 4,

@@ -102,15 +102,16 @@ class SFT(Config):
         held_out = int(len(examples) * self.validation)
         validation = tokenise(loaded, [examples[index] for index in order[:held_out]])
         kept = [examples[index] for index in order[held_out:]]
-        copies = [
-            vary(*example, copy * len(kept) + place)
-            for copy in range(self.copies if vary else 0)
-            for place, example in enumerate(kept)
-        ]
+        copies = list(self._copies(kept, vary)) if vary else []
         training = tokenise(loaded, kept + copies)
         session = _Session(self, loaded, training, validation, seed)
         curve = session.run(report)
         return session.finish(curve, len(examples))
+
+    def _copies(self, examples: Sequence[tuple[str, str]], vary: Vary) -> Iterator[tuple[str, str]]:
+        for copy in range(self.copies):
+            for place, (prompt, text) in enumerate(examples):
+                yield vary(prompt, text, copy * len(examples) + place)
 
 
 @dataclass(slots=True)
