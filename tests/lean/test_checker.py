@@ -101,10 +101,18 @@ def checker(toolchain: Toolchain) -> Iterator[LeanChecker]:
         yield made
 
 
+def _read(path: Path) -> str:
+    """What a file of /proc says; nothing if its thread ended while we looked."""
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
+
+
 def children() -> set[int]:
     listing = Path(f"/proc/{os.getpid()}/task")
     return {
-        int(pid) for task in listing.iterdir() for pid in (task / "children").read_text().split()
+        int(pid) for task in listing.iterdir() for pid in _read(task / "children").split()
     }
 
 

@@ -11,7 +11,7 @@ from proofgym.tasks.tasks import PROMPT_END
 def test_letters_change_and_names_with_dots_stay():
     prompt, proof = renamed("theorem t1 (p q : Prop) (h : q ∧ p) : p", "  exact h.2", 0, 4)
     assert prompt != "theorem t1 (p q : Prop) (h : q ∧ p) : p"
-    assert (prompt.count("h"), proof) == (3, "  exact h.2")
+    assert (prompt.count("h"), proof) == (2, "  exact h.2")
     text = "  rw [Nat.add_comm, xs.map_id]"
     assert {renamed("", text, 0, copy)[1].split(", ")[0] for copy in range(9)} == {
         "  rw [Nat.add_comm"
