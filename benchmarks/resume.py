@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "prove.py"
-SMALL = ["algorithm.population=16", "algorithm.prompts=24", "sampling.max_tokens=32"]
+SMALL = ["algorithm.population=8", "algorithm.prompts=12", "sampling.max_tokens=32"]
 
 
 def main() -> None:
@@ -30,7 +30,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        iterations = 6 * arguments.kills
+        iterations = 5 * arguments.kills
         say(f"undisturbed: {iterations} iterations")
         start(root / "calm", iterations).wait()
         calm = digest(root / "calm")
@@ -51,14 +51,17 @@ def disturb(root: Path, iterations: int, wanted: int, draw: random.Random) -> in
     """Kill at random moments until `wanted` kills hit a live run, then let it finish."""
     process, kills = start(root, iterations), 0
     while kills < wanted:
-        delay = draw.uniform(4, 16)
-        time.sleep(delay)
+        # One kill in five falls while the program starts, the others while it trains.
+        launched, early = time.time(), draw.random() < 0.2
+        while not early and not trains(root, launched) and process.poll() is None:
+            time.sleep(0.05)
+        time.sleep(draw.uniform(0, 5))
         if process.poll() is not None:
             break  # finished before enough kills: reported as it is
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
         kills += 1
-        say(f"kill {kills}/{wanted} after {delay:.1f} s; {durable(root)} iterations recorded")
+        say(f"kill {kills}/{wanted}: {durable(root)} iterations recorded")
         process = resume(root) if any(root.glob("*/history.pges")) else start(root, iterations)
     process.wait()
     return kills
@@ -83,7 +86,13 @@ def digest(root: Path) -> str:
 
 def durable(root: Path) -> int:
     found = sorted(root.glob("*/events.jsonl"))
-    return found[-1].read_text().count('"event": "iteration"') if found else 0
+    lines = found[-1].read_text().splitlines() if found else []
+    return sum(line.startswith('{"event": "iteration"') for line in lines)
+
+
+def trains(root: Path, launched: float) -> bool:
+    """Whether the process launched then has begun to record."""
+    return any(path.stat().st_mtime > launched for path in root.glob("*/events.jsonl"))
 
 
 def proofgym(*arguments: str) -> subprocess.Popen[bytes]:
