@@ -64,3 +64,13 @@ def test_json_holds_the_defaults_too():
         "inner": {"kind": "Inner", "sigma": 0.001, "noise": "rademacher"},
         "iterations": 20,
     }
+
+
+def test_none_on_the_command_line_is_null_or_a_fields_own_word():
+    from proofgym.algorithms.es import ES
+    from proofgym.sft import SFT
+
+    assert SFT().override("rank", "none").rank is None
+    assert ES().override("normalise", "none").normalise == "none"
+    with pytest.raises(ConfigError, match="batch"):
+        SFT().override("batch", "none")

@@ -52,7 +52,12 @@ class Config(BaseModel):
             raise ConfigError(f"{type(self).__name__}.{head} has no fields of its own to set")
         value = current.override(rest, text) if rest else _parse(text)
         given = {name: getattr(self, name) for name in self.model_fields_set}
-        return type(self)(**{**given, head: value})
+        try:
+            return type(self)(**{**given, head: value})
+        except ConfigError:
+            if value != "none":  # a word that some fields have for themselves, as ES.normalise
+                raise
+            return type(self)(**{**given, head: None})
 
     def to_json(self) -> dict[str, Any]:
         """The effective configuration as plain JSON values, defaults included."""

@@ -116,6 +116,10 @@ class Job(Config):
                 f"run {directory.id} was made with another configuration; start a new run instead. "
                 f"Changed: {', '.join(_changed(stored['job'], self.to_json()))}"
             )
+        if directory.finished() and directory.events()[-1]["iterations"] >= self.iterations:
+            raise RunError(
+                f"run {directory.id} is finished: all {self.iterations} iterations are done"
+            )
         train(self, directory, self.check(), stored["control"])
         return directory
 

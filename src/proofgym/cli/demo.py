@@ -86,7 +86,11 @@ def _print_table(base, warm, trained) -> None:  # type: ignore[no-untyped-def]
     from proofgym.evaluation import paired_difference
 
     table = Table(
-        "model", "held-out pass@1 [95 %]", "seconds", "proofs/s", title="Held-out theorems"
+        "model",
+        "held-out pass@1 [95 %]",
+        "seconds to measure",
+        "proofs/s",
+        title="Held-out theorems",
     )
     for name, result in (("base", base), ("warm start", warm), ("after training", trained)):
         count = sum(map(len, result.attempts))

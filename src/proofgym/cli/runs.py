@@ -12,6 +12,8 @@ import typer
 from proofgym.cli.train import Runs
 from proofgym.errors import ConfigError
 
+_ID_WIDTH = 24
+
 
 def runs(runs: Runs = Path("runs")) -> None:
     """List the runs, oldest first.
@@ -23,21 +25,26 @@ def runs(runs: Runs = Path("runs")) -> None:
 
     from proofgym.run_directory import list_runs
 
-    table = Table("run", "model", "algorithm", "iterations", "reward first", "last", "state")
+    table = Table()
+    table.add_column("run", no_wrap=True, min_width=_ID_WIDTH)  # what the other commands ask for
+    for name in ("model", "algorithm", "iterations", "reward first", "last", "state"):
+        table.add_column(name)
     for run in list_runs(runs):
-        job, events = run.read_json("job.json")["job"], run.events()
+        stored, events = run.read_json("job.json"), run.events()
+        job = stored["job"]
         rewards = [
             e["reward"] for e in events if e["event"] == "iteration" and e["reward"] is not None
         ]
         table.add_row(
             run.id,
             job["model"]["name"],
-            job["algorithm"]["kind"],
+            job["algorithm"]["kind"] + (f" {stored['control']}" if stored["control"] else ""),
             f"{sum(e['event'] == 'iteration' for e in events)}/{job['iterations']}",
             *(f"{rewards[i]:.3f}" if rewards else "-" for i in (0, -1)),
             _state(events),
         )
-    Console().print(table)
+    console = Console()
+    (console if console.is_terminal else Console(width=160)).print(table)
 
 
 def show(
@@ -46,7 +53,9 @@ def show(
     failed: Annotated[
         bool, typer.Option("--failed", help="Only attempts that did not pass.")
     ] = False,
-    iteration: Annotated[int | None, typer.Option(help="Only this iteration's attempts.")] = None,
+    iteration: Annotated[
+        int | None, typer.Option(help="Only this iteration's attempts (the first is 1).", min=1)
+    ] = None,
     limit: Annotated[int, typer.Option(help="Most attempts to print.")] = 20,
     runs: Runs = Path("runs"),
 ) -> None:
@@ -62,14 +71,16 @@ def show(
     for event in directory.events():
         if event["event"] == "iteration":
             reward = "none" if event["reward"] is None else f"{event['reward']:.3f}"
-            print(f"iteration {event['iteration']:4d}  reward {reward}  {event['statuses']}")
+            print(f"iteration {event['iteration'] + 1:4d}  reward {reward}  {event['statuses']}")
         else:
             print(json.dumps({k: v for k, v in event.items() if k != "time"}))
     if rollouts or failed:
-        lines = directory.rollouts(iteration)
+        lines = directory.rollouts(None if iteration is None else iteration - 1)
         chosen = (line for line in lines if not failed or line["status"] != "passed")
         for line in islice(chosen, limit):
             _print_rollout(line)
+        if left := sum(1 for _ in chosen):
+            print(f"\n{left} more; --limit {limit + left} shows all, --iteration chooses")
 
 
 def export(
@@ -93,7 +104,7 @@ def export(
 
 def _print_rollout(line: dict[str, Any]) -> None:
     print(
-        f"\n[{line['iteration']}] {line['task']} member {line['member']}: "
+        f"\n[iteration {line['iteration'] + 1}] {line['task']} member {line['member']}: "
         f"{line['status']}, reward {line['reward']}"
     )
     print(line["prompt"] + line["text"])
