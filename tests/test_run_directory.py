@@ -81,3 +81,23 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
 def test_runs_are_listed_oldest_first(run, tmp_path):
     assert [item.id for item in list_runs(tmp_path)] == [run.id]
     assert list_runs(tmp_path / "none") == []
+
+
+def test_damaged_lines_and_files_are_named_not_fatal(tmp_path):
+    run = RunDirectory.create(tmp_path, "x")
+    run.write_json("job.json", {"job": {}})
+    run.record("start")
+    with (run.path / "events.jsonl").open("ab") as file:
+        file.write(b"\0" * 37 + b"\n5\n\xff\n[]\n{}\n")
+    run.record("iteration", iteration=0)
+    assert [event["event"] for event in run.events()] == ["start", "iteration"]
+    (run.path / "rollouts" / "00000.jsonl.gz").write_bytes(b"\x1f\x8b\x08\0\0\0\0\0\0\0abc")
+    with pytest.raises(RunError, match=r"00000\.jsonl\.gz is damaged"):
+        list(run.rollouts())
+    (run.path / "job.json").write_bytes(b"[]")
+    with pytest.raises(RunError, match=r"job\.json is damaged"):
+        run.read_json("job.json")
+    (run.path / "job.json").write_bytes(b"\xff")
+    with pytest.raises(RunError, match=r"job\.json cannot be read"):
+        run.read_json("job.json")
+    run.close()

@@ -214,3 +214,53 @@ def test_a_job_file_must_define_one_job(tmp_path):
     path.write_text("x = 1\n")
     with pytest.raises(ConfigError, match="exactly one Job"):
         load_job(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("job = (", "line 1"),
+        ("import nothing_of_this_name", "ModuleNotFoundError"),
+        ("x = 1\nraise RuntimeError('mine')", "line 2.*mine"),
+        ("import sys; sys.exit(0)", "SystemExit"),
+    ],
+)
+def test_a_job_file_that_fails_is_named_with_its_line(tmp_path, text, words):
+    path = tmp_path / "bad.py"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=rf"bad\.py.*{words}"):
+        load_job(path)
+
+
+def test_a_runs_copy_of_the_job_finds_what_lies_beside_the_original(job_file, tmp_path):
+    copy = tmp_path / "elsewhere" / "job.py"
+    copy.parent.mkdir()
+    copy.write_text(job_file.read_text() + "\nfrom pathlib import Path\nHERE = Path(__file__)\n")
+    load_job(copy, beside=job_file.parent)
+    assert job_file.parent / "job.py" == sys.modules["proofgym_job"].HERE
+
+
+def test_a_lost_history_is_refused_and_nothing_is_changed(job_file, tmp_path):
+    run = train(job_file, tmp_path)
+    run.close()
+    (run.path / "history.pges").unlink()
+    events = (run.path / "events.jsonl").read_text()
+    cut = events[: events.rindex('{"event": "end"')]
+    (run.path / "events.jsonl").write_text(cut)
+    with pytest.raises(RunError, match="history is missing"):
+        load_job(job_file).resume(RunDirectory.open(tmp_path, run.id))
+    assert (run.path / "events.jsonl").read_text().startswith(cut)
+    assert list((run.path / "rollouts").iterdir())
+
+
+def test_a_reward_class_in_place_of_an_object_is_refused(job_file):
+    from proofgym import Lean
+
+    with pytest.raises(ConfigError, match=r"write Lean\(\)"):
+        _with_reward(job_file, Lean)
+
+
+def _with_reward(job_file, reward):
+    job = load_job(job_file)
+    fields = {name: getattr(job, name) for name in job.model_fields_set}
+    return type(job)(**{**fields, "reward": reward})

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from proofgym.catalogue import OWN, PACKAGED
 from proofgym.clusters.local import Local
 from proofgym.errors import ConfigError, RunError
 from proofgym.job import Model
@@ -31,8 +32,11 @@ def rebuild(run: RunDirectory, at: int | None = None, cluster: Local | None = No
 
 def load_model_or_run(cluster: Local, model: Model, runs: Path, at: int | None) -> LoadedModel:
     """A run if `model.name` is one's id or path (or `latest`), else a model by name."""
-    known = {run.id for run in list_runs(runs)}
-    is_run = model.name in known | {"latest"} or (Path(model.name) / "job.json").exists()
+    known = [run.id for run in list_runs(runs)]
+    part = model.name not in [*PACKAGED, *OWN] and any(model.name in run for run in known)
+    a_model = Path(model.name).exists() and not (Path(model.name) / "job.json").exists()
+    is_run = model.name == "latest" or (Path(model.name) / "job.json").exists() or part
+    is_run = is_run and not a_model
     if not is_run:
         if at is not None:
             raise ConfigError(
@@ -48,6 +52,8 @@ def load_model_or_run(cluster: Local, model: Model, runs: Path, at: int | None) 
 
 def export_run(run: RunDirectory, at: int | None, to: Path) -> str:
     """Write a Hugging Face directory, whole or not at all; returns the weights' digest."""
+    from safetensors import SafetensorError
+
     from proofgym.models import weights_digest
 
     loaded = rebuild(run, at)
@@ -56,8 +62,9 @@ def export_run(run: RunDirectory, at: int | None, to: Path) -> str:
         loaded.model.save_pretrained(temporary)
         loaded.tokenizer.save_pretrained(temporary)
         temporary.replace(to)
-    except OSError as error:
-        raise RunError(f"cannot write {to}: {error.strerror}") from error
+    except (OSError, SafetensorError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise RunError(f"cannot write {to}: {reason}") from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return weights_digest(loaded.model)

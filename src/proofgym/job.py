@@ -14,7 +14,7 @@ from pydantic import Field, field_validator, model_validator
 from proofgym.algorithms.algorithm import Algorithm
 from proofgym.clusters.local import Local
 from proofgym.config import Config
-from proofgym.environments.lean import Lean
+from proofgym.environments.lean import Lean, require_statements
 from proofgym.environments.reward import Reward, portable
 from proofgym.errors import ConfigError, RunError
 from proofgym.run_directory import RunDirectory
@@ -67,7 +67,9 @@ class Job(Config):
     @field_validator("reward", mode="before")
     @classmethod
     def _judged(cls, value: Any) -> Any:
-        if hasattr(value, "open"):
+        if isinstance(value, type) and issubclass(value, Config):
+            raise ValueError(f"is the class; write {value.__name__}()")
+        if isinstance(value, Config) and hasattr(value, "open"):
             return value
         portable(value)  # refuse now what could not travel later
         return Reward(function=value)
@@ -134,8 +136,8 @@ class Job(Config):
                 raise ConfigError(
                     f"Job.evaluation shares tasks with Job.tasks: {sorted(shared)[:3]}"
                 )
-        if isinstance(self.reward, Lean) and "statement" not in tasks[0].data:
-            raise ConfigError("Job.reward = Lean(): these tasks carry no Lean statement")
+        if isinstance(self.reward, Lean):
+            require_statements(tasks)
         return tasks
 
 

@@ -18,6 +18,7 @@ import json
 import os
 import secrets
 import time
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -118,9 +119,12 @@ class RunDirectory:
 
     def read_json(self, name: str) -> Any:
         try:
-            return json.loads((self.path / name).read_text())
-        except (OSError, json.JSONDecodeError) as error:
+            value = json.loads((self.path / name).read_text())
+        except (OSError, ValueError) as error:
             raise RunError(f"run {self.id}: {name} cannot be read: {error}") from None
+        if not isinstance(value, dict):
+            raise RunError(f"run {self.id}: {name} is damaged: it holds no JSON object")
+        return value
 
     def record(self, event: str, **fields: Any) -> None:
         """Append one event, durable when this returns."""
@@ -138,7 +142,8 @@ class RunDirectory:
         path = self.path / "events.jsonl"
         if not path.exists():
             return []
-        return [event for line in path.read_bytes().splitlines() if (event := _json_line(line))]
+        lines = path.read_bytes().split(b"\n")
+        return [event for line in lines if (event := _json_line(line)) and "event" in event]
 
     def finished(self) -> bool:
         """Whether its last process did all that the job asks for."""
@@ -163,8 +168,11 @@ class RunDirectory:
     def rollouts(self, iteration: int | None = None) -> Iterator[dict[str, Any]]:
         pattern = "*" if iteration is None else f"{iteration:05d}"
         for path in sorted((self.path / "rollouts").glob(f"{pattern}.jsonl.gz")):
-            with gzip.open(path, "rt", encoding="utf-8") as file:
-                yield from map(json.loads, file)
+            try:
+                with gzip.open(path, "rt", encoding="utf-8") as file:
+                    yield from map(json.loads, file)
+            except (EOFError, OSError, zlib.error, ValueError) as error:
+                raise RunError(f"run {self.id}: {path.name} is damaged: {error}") from error
 
 
 def list_runs(root: Path) -> list[RunDirectory]:
@@ -176,9 +184,10 @@ def list_runs(root: Path) -> list[RunDirectory]:
 
 def _json_line(line: bytes) -> dict[str, Any] | None:
     try:
-        return json.loads(line)
-    except json.JSONDecodeError:
+        value = json.loads(line)
+    except ValueError:  # torn, or not text
         return None
+    return value if isinstance(value, dict) else None
 
 
 def _rollout_line(rollout: Rollout) -> dict[str, Any]:

@@ -77,10 +77,20 @@ def repair_record(run: RunDirectory, durable: int, tasks: Sequence[Task]) -> Non
     Work on iterations that did not become durable is forgotten; an iteration whose event was lost
     between the update and the record is rebuilt from its rollouts.
     """
+    done = [event["iteration"] for event in run.events() if event["event"] == "iteration"]
+    if done and durable == 0 and max(done) > 0:
+        raise RunError(
+            f"run {run.id}: its history is missing, but {max(done) + 1} iterations are recorded. "
+            "Put history.pges back, or start a new run; nothing was changed"
+        )
     run.forget_from(durable)
     known = {event["iteration"] for event in run.events() if event["event"] == "iteration"}
     for iteration in sorted(set(range(durable)) - known):
-        rollouts = [_restore(line, tasks) for line in run.rollouts(iteration)]
+        try:
+            rollouts = [_restore(line, tasks) for line in run.rollouts(iteration)]
+        except RunError as error:  # the weights do not need them
+            say(f"{error}; the metrics of iteration {iteration + 1} are lost")
+            rollouts = []
         run.record("iteration", iteration=iteration, recovered=True, **iteration_metrics(rollouts))
 
 

@@ -110,3 +110,31 @@ def test_a_reward_from_a_file_beside_the_job(tmp_path, monkeypatch):
     import my_rewards
 
     assert call(my_rewards.length_reward).reward == 18.0
+
+
+class Poison:
+    """Cannot be unpacked again."""
+
+    def __reduce__(self):
+        return (int, ("no number",))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [10**400, {"a": 10**400}, 1.7e308, "0.5", b"1", Poison()],
+    ids=["huge", "huge part", "near overflow", "text", "bytes", "poison"],
+)
+def test_values_that_are_no_scores(value):
+    verdict = call(lambda task, text: value)
+    assert (verdict.status, verdict.reward) == (Status.INFRASTRUCTURE, None)
+
+
+@pytest.mark.parametrize(
+    ("status", "reward"),
+    [("great", 1.0), (Status.PASSED, "1"), (Status.PASSED, float("nan")), (Status.PASSED, None)],
+)
+def test_verdicts_of_user_code_are_checked(status, reward):
+    from proofgym.types import Verdict
+
+    verdict = call(lambda task, text: Verdict(status, reward))
+    assert (verdict.status, verdict.reward) == (Status.INFRASTRUCTURE, None)

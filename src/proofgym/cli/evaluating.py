@@ -17,7 +17,7 @@ def evaluate(
     tasks: Annotated[str, typer.Argument(help="lean_core:SPLIT or a JSONL file.")],
     samples: Annotated[int, typer.Option(help="Completions of each task.", min=1)] = 1,
     k: Annotated[list[int] | None, typer.Option(help="pass@k to report; repeatable.")] = None,
-    limit: Annotated[int | None, typer.Option(help="Only so many tasks.")] = None,
+    limit: Annotated[int | None, typer.Option(help="Only so many tasks.", min=1)] = None,
     temperature: Annotated[float, typer.Option(help="0 is greedy.", min=0)] = 1.0,
     max_tokens: Annotated[int, typer.Option(help="Longest completion.", min=1)] = 64,
     adapter: Annotated[str | None, typer.Option(help="Warm start merged into the model.")] = None,
@@ -31,7 +31,7 @@ def evaluate(
     """
     from proofgym.checkpoint import load_model_or_run
     from proofgym.clusters.local import Local
-    from proofgym.environments.lean import Lean
+    from proofgym.environments.lean import Lean, require_statements
     from proofgym.evaluation import evaluate as measure
     from proofgym.job import Model
     from proofgym.tasks import named
@@ -41,10 +41,12 @@ def evaluate(
     if ks[-1] > samples or ks[0] < 1:
         raise ConfigError(f"--k {ks[-1]}: needs 1 <= k <= --samples, which is {samples}")
     chosen = named(tasks).load()[:limit]
+    require_statements(chosen)
     cluster = Local()
-    loaded = load_model_or_run(cluster, Model(name=model, adapter=adapter), runs, at)
     judge = Lean().open(cluster.verification_workers())
     try:
+        judge.prepare(named(tasks))
+        loaded = load_model_or_run(cluster, Model(name=model, adapter=adapter), runs, at)
         result = measure(
             cluster.engine(loaded, seed),
             judge,

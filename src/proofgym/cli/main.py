@@ -36,5 +36,11 @@ def main() -> None:
     except ProofgymError as error:
         print(f"proofgym: {error.boundary}: {error}", file=sys.stderr)
         sys.exit(2)
+    except OSError as error:  # a full disk, a folder that may not be written: the user's to mend
+        if error.errno is None or isinstance(error, ConnectionError):
+            raise
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"proofgym: files: {where}{error.strerror}", file=sys.stderr)
+        sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from proofgym.cli.train import Runs
-from proofgym.errors import ConfigError
+from proofgym.errors import ConfigError, RunError
 
 _ID_WIDTH = 24
 
@@ -30,7 +30,11 @@ def runs(runs: Runs = Path("runs")) -> None:
     for name in ("model", "algorithm", "iterations", "reward first", "last", "state"):
         table.add_column(name)
     for run in list_runs(runs):
-        stored, events = run.read_json("job.json"), run.events()
+        try:
+            stored, events = run.read_json("job.json"), run.events()
+        except RunError:
+            table.add_row(run.id, *["?"] * 5, "damaged")
+            continue
         job = stored["job"]
         rewards = [
             e["reward"] for e in events if e["event"] == "iteration" and e["reward"] is not None

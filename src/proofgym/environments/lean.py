@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from proofgym.config import Config
+from proofgym.errors import TaskError
 from proofgym.tasks.tasks import Tasks, check_statements
 from proofgym.types import Task, Verdict
 
@@ -37,6 +39,13 @@ class Lean(Config):
         limits = Limits(wall_s=self.timeout, cpu_s=self.timeout, memory_bytes=self.memory_mb << 20)
         checker = LeanChecker(toolchain, sandbox, limits, self.header)
         return LeanJudge(checker, f"{toolchain.describe()}, sandbox {sandbox.name}")
+
+
+def require_statements(tasks: Iterable[Task]) -> None:
+    """Refuse tasks that are not about Lean. Raises TaskError."""
+    for task in tasks:
+        if "statement" not in task.data:
+            raise TaskError(f"task {task.name!r} has no Lean statement, which Lean() judges by")
 
 
 class LeanJudge:

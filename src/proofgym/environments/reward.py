@@ -122,25 +122,45 @@ def _verdict(status: str, value: Any, seconds: float) -> Verdict:
     if status != "ok":
         return unscored(str(value))
     if isinstance(value, Verdict):
-        return value
+        return value if _sound(value) else unscored(f"the reward function returned {value!r}")
     if value is None:
         return unscored("the reward function returned None (no score)")
     detail: dict[str, Any] = {}
     if isinstance(value, dict):
         detail = {"components": value}
         try:
-            value = sum(float(part) for part in value.values())
-        except (TypeError, ValueError):
+            value = math.fsum(float(part) for part in value.values())
+        except (TypeError, ValueError, OverflowError):
             return unscored(
                 f"the reward function returned components that are not numbers: {value!r}"
             )
+    if isinstance(value, str | bytes):
+        return unscored(f"the reward function returned {type(value).__name__}, not a number")
     try:
         reward = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return unscored(f"the reward function returned {type(value).__name__}, not a number")
-    if not math.isfinite(reward):
+    if not _usable(reward):
         return unscored(f"the reward function returned {reward}")
     return Verdict(Status.PASSED if reward > 0 else Status.FAILED, reward, "", seconds, detail)
+
+
+#: Means and deviations of larger rewards would overflow.
+_LARGEST_REWARD = 1e100
+
+
+def _usable(reward: float) -> bool:
+    return math.isfinite(reward) and abs(reward) <= _LARGEST_REWARD
+
+
+def _sound(verdict: Verdict) -> bool:
+    """Whether a verdict that user code made has the types that it declares."""
+    if not isinstance(verdict.status, Status):
+        return False
+    if verdict.reward is None:
+        return verdict.status is Status.INFRASTRUCTURE
+    number = isinstance(verdict.reward, int | float)
+    return number and _usable(verdict.reward) and verdict.status is not Status.INFRASTRUCTURE
 
 
 class _Worker:
@@ -172,7 +192,7 @@ class _Worker:
             size = struct.unpack("<I", head)[0]
             if size > self.LARGEST_REPLY:
                 return "lost", f"the reward function returned {size:,} bytes"
-            return pickle.loads(self._read(size, deadline))
+            return _reply(self._read(size, deadline))
         except TimeoutError:
             if not self._ready:
                 return "lost", f"the reward process was not ready in {self.START_TIMEOUT:g} s"
@@ -214,6 +234,14 @@ class _Worker:
                     stream.close()
                 except BrokenPipeError:
                     continue
+
+
+def _reply(data: bytes) -> tuple[str, Any]:
+    try:
+        status, value = pickle.loads(data)
+    except Exception as error:  # what user code sent may raise anything when unpacked
+        return "lost", f"the reward process answered nonsense: {type(error).__name__}: {error}"
+    return status, value
 
 
 def _exit(code: int) -> str:

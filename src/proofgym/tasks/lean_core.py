@@ -34,7 +34,7 @@ def named(text: str) -> Tasks:
     family, _, split = text.partition(":")
     if family == "lean_core":
         return lean_core(split or "train")
-    if not Path(text).exists():
+    if split and not Path(text).exists():
         raise ConfigError(
             f"tasks {text!r}: no such file, and not lean_core:SPLIT with SPLIT one of "
             f"{', '.join(SPLITS)}"

@@ -212,6 +212,8 @@ def _check_field(path: Path, number: int, fields: dict[str, Any], field: str, ty
     if not isinstance(value, type_) or isinstance(value, bool):
         wanted = {str: "text", int: "a whole number"}[type_]
         raise _error(path, number, f"{field!r} is {value!r}; must be {wanted}")
+    if isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise _error(path, number, f"{field!r} holds half a character (a lone surrogate)")
 
 
 def _check_statement(path: Path, number: int, name: str, statement: str) -> None:
