@@ -106,9 +106,9 @@ def _gaps(arrivals: str, rate: float) -> Distribution:
     if not 0 < rate < math.inf:
         raise ConfigError(f"--rate = {rate}: must be more than 0 and finite")
     patterns = {
-        "poisson": Exponential(1 / rate),
-        "even": Constant(1 / rate),
-        "together": Constant(0.0),
+        "poisson": Exponential(mean_s=1 / rate),
+        "even": Constant(seconds=1 / rate),
+        "together": Constant(seconds=0.0),
     }
     if arrivals not in patterns:
         raise ConfigError(f"--arrivals = {arrivals!r}: {nearest(arrivals, patterns)} or FILE.json")

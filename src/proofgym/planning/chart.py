@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import pairwise
 
 from proofgym.planning.plan import Plan
 from proofgym.planning.trial import Row
@@ -45,7 +46,9 @@ def draw(plan: Plan) -> str:
     body.append(_text(_LEFT, 40, _summary(plan.recommended), _MARK))
     for index, (title, lines) in enumerate([("seconds", _TIMES), ("cost of a step", _COSTS)]):
         body += _panel(plan, places, _TOP + index * (_PANEL + _GAP), title, lines)
-    body.append(_text(_LEFT, _HEIGHT - 10, "pool size; 0 is drawn at the bottom"))
+    body.append(
+        _text(_LEFT, _HEIGHT - 10, "pool size; what lies below an axis is drawn at its bottom")
+    )
     head = f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {_WIDTH} {_HEIGHT}'"
     head += f" width='{_WIDTH}' height='{_HEIGHT}' {_STYLE}>"
     title = f"<title>{escape(plan.reason)}</title><rect width='100%' height='100%' fill='white'/>"
@@ -124,7 +127,7 @@ def _apart(heights: Sequence[float]) -> list[float]:
     """The heights, moved down where two names would lie on one another."""
     moved = list(heights)
     order = sorted(range(len(moved)), key=lambda index: moved[index])
-    for above, below in zip(order, order[1:], strict=False):
+    for above, below in pairwise(order):
         moved[below] = max(moved[below], moved[above] + 14)
     return moved
 

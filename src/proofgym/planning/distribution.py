@@ -149,7 +149,7 @@ def parse_distribution(text: str, name: str) -> Distribution:
     if len(parameters) != len(wanted) or not all(map(_is_number, parameters)):
         raise ConfigError(f"{name} = {text!r}: write {kind}:{','.join(wanted)} with numbers")
     try:
-        return _KINDS[kind](*map(float, parameters))
+        return _KINDS[kind](**dict(zip(wanted, map(float, parameters), strict=True)))
     except ConfigError as error:
         raise ConfigError(f"{name} = {text!r}: {error}") from None
 
@@ -165,7 +165,7 @@ def _measured(path: Path, name: str) -> Measured:
     )
     if not good or not values:
         raise ConfigError(f"{name}: {path} must hold a JSON list of seconds, such as [0.2, 1.5]")
-    return Measured(tuple(values))
+    return Measured(seconds=tuple(values))
 
 
 def _is_number(text: str) -> bool:

@@ -27,7 +27,17 @@ def _jit(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @_jit
 def run_step(
-    arrivals, services, failures, until_failure, starts, size, buffer, uses, most_starting, cores
+    arrivals,
+    services,
+    capped,
+    failures,
+    until_failure,
+    starts,
+    size,
+    buffer,
+    uses,
+    most_starting,
+    cores,
 ):
     """Simulate until the last rollout is done.
 
@@ -78,7 +88,7 @@ def run_step(
             else:
                 lost += failed
                 done += 1
-            if failed or used[who] >= uses:
+            if failed or capped[rollout] or used[who] >= uses:
                 free[unused] = who
                 unused += 1
             else:

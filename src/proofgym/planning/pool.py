@@ -16,8 +16,9 @@ class Pool(Config):
 
     A sandbox is starting, idle or busy. Whenever fewer are starting or idle than completions wait
     plus `buffer`, and fewer than `size` exist, another is started. One that ends its action serves
-    the next completion in line (if it may be used again), stays idle if fewer than `buffer` do, and
-    is closed otherwise. A step begins with `buffer` idle ones.
+    the next completion in line, stays idle if fewer than `buffer` do, and is closed otherwise; it
+    is closed in any case after `uses` actions, after a fault, and when the action ran into its
+    cap. A step begins with `buffer` idle ones.
     """
 
     size: Count | None = None

@@ -71,6 +71,7 @@ def simulate(step: Step, pool: Pool, draws: Draws | None = None) -> Result:
     waits_N, totals = run_step(
         draws.arrivals_N,
         draws.services_N,
+        draws.capped_N,
         draws.failures_AN,
         np.ascontiguousarray(draws.until_failure_AN),
         draws.starts_S,

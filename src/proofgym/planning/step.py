@@ -33,12 +33,14 @@ class Draws:
     """Seconds from the step's start, ascending."""
     services_N: NDArray[np.float64]
     """Seconds each action takes in a sandbox that works, capped."""
+    capped_N: NDArray[np.bool_]
+    """Whether it is ended by the cap, and its sandbox with it."""
     failures_AN: NDArray[np.bool_]
     """Whether the machinery fails this attempt at this rollout."""
     until_failure_AN: NDArray[np.float64]
     """Seconds until it does."""
     starts_S: NDArray[np.float64]
-    """Seconds each start of a sandbox takes, in the order of starting (then again from the first)."""
+    """Seconds each start of a sandbox takes, in the order of starting; cyclic."""
 
 
 class Step(Config):
@@ -46,15 +48,15 @@ class Step(Config):
 
     rollouts: Annotated[int, Field(ge=1)] = 10_000
     """Completions to verify."""
-    gaps: Distribution = Exponential(1 / 50)
+    gaps: Distribution = Exponential(mean_s=1 / 50)
     """Seconds between one completion and the next: the generator's rate and how even it is."""
-    service: Distribution = LogNormal(1.0, 8.0)
+    service: Distribution = LogNormal(median_s=1.0, p99_s=8.0)
     """Seconds of an action in a ready sandbox, before the cap."""
     cap_s: PositiveSeconds = 10.0
-    """An action is ended after this."""
+    """An action is ended after this, and its sandbox with it."""
     hanging: Share = 0.0
     """Share of the actions that never end by themselves and take the whole cap."""
-    start: Distribution = LogNormal(0.3, 1.0)
+    start: Distribution = LogNormal(median_s=0.3, p99_s=1.0)
     """Seconds from the decision to start a sandbox until it can take an action."""
     failure: Share = 0.0
     """Probability that the machinery fails an attempt; it is retried in a fresh sandbox."""
@@ -80,6 +82,7 @@ class Step(Config):
 
         services = self.service.draw(random("service"), count)
         services[random("hanging").random(count) < self.hanging] = self.cap_s
+        capped = services >= self.cap_s
         services = np.minimum(services, self.cap_s)
         if self.failure == 0:
             failures = np.zeros((attempts, count), bool)
@@ -92,6 +95,7 @@ class Step(Config):
         return Draws(
             arrivals_N=np.cumsum(self.gaps.draw(random("gaps"), count)),
             services_N=services,
+            capped_N=capped,
             failures_AN=failures,
             until_failure_AN=after,
             starts_S=self.start.draw(random("start"), 2 * count),
