@@ -4,7 +4,7 @@
 
 For each setting a rehearsal of the real pool, with other rollouts, measures how long a sandbox
 takes to start and what an action takes beyond its own time. Then the step is predicted, and only
-then run; each setting twice, and means are compared. Three predictions are compared with what was measured:
+then run; all that twice, and means are compared. Three predictions are set against the measured:
 
 - `predicted`: of this very step, whose arrivals and service times are known, from the rehearsal.
   Its error holds the model's faults and any change of the machine since the rehearsal.
@@ -12,9 +12,9 @@ then run; each setting twice, and means are compared. Three predictions are comp
 - `blind`: from the distributions alone, the mean of 40 simulated steps, which cannot know the luck
   of one short step.
 
-Rehearsal and step each run with a bounded number of sandboxes, and leave nothing behind. The last
-line is JSON: `settings`, `within_10_percent`, `worst_error`, `worst_hindsight`, `worst_blind`, `simulate_1e6_s` (seconds
-to simulate a million sandboxes at once) and `simulate_1e6_cpu_s`, `rows`.
+The last line is JSON: `settings`, `within_10_percent` (of them), `worst_error`, `worst_hindsight`,
+`worst_blind`, `simulate_1e6_s` (seconds to simulate a million sandboxes at once) and
+`simulate_1e6_cpu_s`, `rows`.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def test_shared_processors_slow_actions_as_m_m_c_processor_sharing_does(cores, l
 
 
 def test_a_start_before_each_action_lengthens_the_service_exactly():
-    """With fresh sandboxes and an endless line, M/D/c with starts is c lines of (start + action)."""
+    """With an endless line, each of c sandboxes is one row of starts and actions."""
     step = Step(rollouts=1000, gaps=NOW, service=Constant(seconds=2.0), start=Constant(seconds=0.5))
     assert simulate(step, Pool(size=10)).step_s == pytest.approx(100 * 2.5)
     assert simulate(step, Pool(size=10, buffer=10)).step_s == pytest.approx(100 * 2.5 - 0.5)

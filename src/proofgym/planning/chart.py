@@ -11,7 +11,7 @@ from itertools import pairwise
 from proofgym.planning.plan import Plan
 from proofgym.planning.trial import Row
 
-_WIDTH, _PANEL, _LEFT, _RIGHT, _TOP, _GAP = 760, 230, 70, 170, 56, 56
+_WIDTH, _PANEL, _LEFT, _RIGHT, _TOP, _GAP = 760, 230, 70, 170, 72, 56
 _HEIGHT = _TOP + 2 * _PANEL + _GAP + 60
 _INK, _FAINT, _MARK = "#222222", "#dddddd", "#2a7f3f"
 _STYLE = "font-family='system-ui,sans-serif' font-size='12'"
@@ -102,11 +102,11 @@ def _panel(
 
 
 def _decades(values: Sequence[float]) -> tuple[int, int]:
-    """Whole powers of ten around the values, five at most."""
+    """Whole powers of ten around the values, seven at most."""
     largest = max(values) or 1.0
     high = math.ceil(math.log10(largest))
     least = min((value for value in values if value > 0), default=largest)
-    low = max(math.floor(math.log10(least)), high - 5)
+    low = max(math.floor(math.log10(least)), high - 7)
     return min(low, high - 1), high
 
 

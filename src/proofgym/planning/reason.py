@@ -12,7 +12,7 @@ from proofgym.progress import duration
 def explain(trial: Trial, rows: Sequence[Row], chosen: Row, goal: Goal) -> str:
     """The sentence."""
     parts = [_what(rows, chosen, goal), _smaller(rows, chosen), _larger(rows, chosen)]
-    parts.append(_buffer(trial, chosen))
+    parts.append(_buffer(trial, chosen, goal))
     return "; ".join(part for part in parts if part) + "."
 
 
@@ -57,9 +57,11 @@ def _larger(rows: Sequence[Row], chosen: Row) -> str:
     )
 
 
-def _buffer(trial: Trial, chosen: Row) -> str:
+def _buffer(trial: Trial, chosen: Row, goal: Goal) -> str:
     """What the warm ones are for."""
     start = trial.step.start.mean()
+    if chosen.buffer == 0 and not goal.reached(chosen):
+        return "warm ones would cost more than they save"
     if chosen.buffer == 0:
         return f"none need be warm, as a start takes {_s(start)}"
     without = trial.row(chosen.size, 0)
