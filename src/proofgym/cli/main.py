@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from proofgym.cli import demo, doctor, evaluating, runs, sft, train, verify
+from proofgym.cli import demo, doctor, evaluating, plan, runs, sft, train, verify
 from proofgym.errors import ProofgymError
 
 app = typer.Typer(
@@ -27,6 +27,7 @@ app.command()(verify.verify)
 app.command(name="sft")(sft.sft)
 app.command()(doctor.doctor)
 app.command(name="demo")(demo.demo)
+app.add_typer(plan.app, name="plan")
 
 
 def main() -> None:

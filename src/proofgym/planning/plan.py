@@ -1,0 +1,158 @@
+"""The plan: a range of pool sizes, each with the buffer it needs, and the one to take.
+
+The goal is that no completion waits for a sandbox (99 of 100 wait at most `wait_s`), at the least
+cost. A buffer is the smallest that reaches the goal at that pool size. The pool is the smallest
+whose cost and step time are within 1 % of the best among those that reach it. Where reaching it
+costs more than `premium` above the cheapest pool, it is given up and the cheapest is taken.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from proofgym.errors import ConfigError
+from proofgym.planning.goal import Goal
+from proofgym.planning.pool import Pool
+from proofgym.planning.prices import Prices
+from proofgym.planning.reason import explain
+from proofgym.planning.step import Step
+from proofgym.planning.trial import Row, Trial
+
+_FINE = 0.04  # a size or buffer is searched to this share of itself
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The rows by size, the recommended one of them, and why, in a sentence."""
+
+    rows: list[Row]
+    recommended: Row
+    reason: str
+    goal: Goal
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "recommended": self.recommended.to_json(),
+            "reason": self.reason,
+            "wait_s": self.goal.wait_s,
+            "rows": [row.to_json() for row in self.rows],
+        }
+
+
+def make_plan(
+    step: Step,
+    prices: Prices | None = None,
+    *,
+    goal: Goal | None = None,
+    sizes: Sequence[int | None] | None = None,
+    uses: int | None = 1,
+    starting: int | None = None,
+    steps: int = 3,
+) -> Plan:
+    """Simulate a range of pools and recommend one.
+
+    Args:
+        goal: the wait to reach, and what that may cost.
+        sizes: the pool sizes to look at (`None` in it: unlimited); by default from 1 to as many
+            as would ever run at once, and unlimited. Only the default range is refined.
+        uses: actions before a sandbox is replaced.
+        starting: most sandboxes starting at once.
+        steps: simulated steps to average over.
+
+    Raises:
+        ConfigError: a value is out of range, or Numba is missing.
+    """
+    _check(sizes, steps)
+    goal = goal or Goal()
+    trial = Trial(step, prices or Prices(), Pool(uses=uses, starting=starting), steps)
+    most = trial.row(None, 0).peak
+    looked_at = _range(most) if sizes is None else sorted(set(sizes), key=_limit)
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        rows = list(threads.map(lambda size: _best_buffer(trial, size, most, goal), looked_at))
+    chosen = goal.choose(rows)
+    if sizes is None:
+        chosen = _finer(trial, rows, chosen, most, goal)
+        rows = sorted({row.size: row for row in [*rows, chosen]}.values(), key=lambda it: it.limit)
+    return Plan(rows, chosen, explain(trial, rows, chosen, goal), goal)
+
+
+def _check(sizes: Sequence[int | None] | None, steps: int) -> None:
+    if steps < 1:
+        raise ConfigError(f"steps = {steps}: must be at least 1")
+    for size in sizes or ():
+        if size is not None and size < 1:
+            raise ConfigError(f"sizes: {size} must be at least 1, or None for unlimited")
+    if sizes is not None and not sizes:
+        raise ConfigError("sizes is empty: give at least one pool size")
+
+
+def _limit(size: int | None) -> float:
+    return float("inf") if size is None else size
+
+
+def _range(most: int) -> list[int | None]:
+    """From 1 to `most`, closer together near the top, and unlimited."""
+    sizes, size = [most], most
+    while size > 1:
+        size = int(size * (0.8 if size > most / 4 else 0.5 if size > most / 32 else 0.25))
+        sizes.append(max(size, 1))
+    return [*sorted(set(sizes)), None]
+
+
+def _best_buffer(trial: Trial, size: int | None, most: int, goal: Goal) -> Row:
+    """The row of the smallest buffer that reaches the goal, else of the cheapest."""
+    largest = min(most, _limit(size))
+    ladder = [0, *(2**power for power in range(int(largest).bit_length()))]
+    ladder = [*(buffer for buffer in ladder if buffer < largest), int(largest)]
+    found = _first(ladder, lambda buffer: goal.reached(trial.row(size, buffer)))
+    if found is None:
+        return min(trial.row(size, 0), trial.row(size, ladder[-1]), key=lambda row: row.cost)
+    return trial.row(size, found)
+
+
+def _first(ascending: Sequence[int], good: Callable[[int], bool]) -> int | None:
+    """The first good one, if those after a good one are good too; None if the last is not."""
+    if not good(ascending[-1]):
+        return None
+    low, high = 0, len(ascending) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if good(ascending[middle]):
+            high = middle
+        else:
+            low = middle + 1
+    return ascending[high]
+
+
+def _between(low: int, high: int, good: Callable[[int], bool]) -> int:
+    """The smallest good number above `low`, which is bad, up to `high`, which is good, nearly."""
+    while high - low > max(1, _FINE * high):
+        middle = (low + high) // 2
+        low, high = (low, middle) if good(middle) else (middle, high)
+    return high
+
+
+def _finer(trial: Trial, rows: list[Row], chosen: Row, most: int, goal: Goal) -> Row:
+    """Search between the chosen size and the next smaller, then between buffers."""
+    smaller = [row.size for row in rows if row.size is not None and row.limit < chosen.limit]
+
+    def as_good(size: int) -> bool:
+        row = _best_buffer(trial, size, most, goal)
+        return goal.choose([row, chosen]) is row
+
+    if chosen.size is not None and smaller:
+        size = _between(max(smaller), chosen.size, as_good)
+        chosen = _best_buffer(trial, size, most, goal)
+    if goal.reached(chosen) and chosen.buffer > 1:
+        here = chosen.size
+        buffer = _between(
+            chosen.buffer // 2,
+            chosen.buffer,
+            lambda buffer: goal.reached(trial.row(here, buffer)),
+        )
+        chosen = trial.row(here, buffer)
+    return chosen

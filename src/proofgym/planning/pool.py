@@ -1,0 +1,37 @@
+"""The sandbox pool as the simulation knows it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from proofgym.config import Config
+
+Count = Annotated[int, Field(ge=1)]
+
+
+class Pool(Config):
+    """How many sandboxes exist, and how they come and go.
+
+    A sandbox is starting, idle or busy. Whenever fewer are starting or idle than completions wait
+    plus `buffer`, and fewer than `size` exist, another is started. One that ends its action serves
+    the next completion in line, stays idle if fewer than `buffer` do, and is closed otherwise; it
+    is closed in any case after `uses` actions, after a fault, and when the action ran into its
+    cap. A step begins with `buffer` idle ones.
+    """
+
+    size: Count | None = None
+    """Most sandboxes at once, starting ones too; `None` for no limit."""
+    buffer: Annotated[int, Field(ge=0)] = 0
+    """Idle ones kept ready; `buffer == size` with `uses=None` is a pool of fixed size."""
+    uses: Count | None = 1
+    """Actions before a sandbox is replaced; `None` for no limit."""
+    starting: Count | None = None
+    """Most sandboxes starting at once; `None` for no limit."""
+
+    @model_validator(mode="after")
+    def _fits(self) -> Pool:
+        if self.size is not None and self.buffer > self.size:
+            raise ValueError(f"buffer = {self.buffer} must be at most size = {self.size}")
+        return self
