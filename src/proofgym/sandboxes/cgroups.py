@@ -80,14 +80,11 @@ class Cgroup:
         for path in set(self._paths.values()):
             (path / "cgroup.procs").write_text(str(pid))
 
-    def out_of_memory(self) -> bool:
-        """True if the kernel killed something for memory."""
+    def memory_kills(self) -> int:
+        """How many processes the kernel has killed for memory."""
         text = self._read("unified", "memory.events") or self._read("memory", "memory.oom_control")
-        return any(
-            line.split() > ["oom_kill", "0"]
-            for line in text.splitlines()
-            if line.startswith("oom_kill ")
-        )
+        counts = [line.split()[1] for line in text.splitlines() if line.startswith("oom_kill ")]
+        return sum(map(int, counts))
 
     def peak_memory_bytes(self) -> int:
         """The highest use so far, pages of the scratch folder included; 0 if unknown."""
