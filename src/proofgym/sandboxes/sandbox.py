@@ -97,6 +97,8 @@ class Sandbox(ABC):
     """One way to run a program apart from this machine."""
 
     name: ClassVar[str]
+    own_processes: ClassVar[bool] = True
+    """Whether a program sees no process outside its sandbox, not even by a signal to all."""
 
     @property
     @abstractmethod
