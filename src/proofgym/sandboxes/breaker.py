@@ -70,9 +70,17 @@ class Breaker:
                 self._pause_s = min(self._pause_s * 2, self._longest_s)
             elif self._open or self._failures < self._allowed_failures:
                 return
-            self._open, self._probing, self.why = True, False, why
-            self._until = self._clock() + self._pause_s
-            self.opened += 1
+            self._trip(why)
+
+    def trip(self, why: str) -> None:
+        """Open now, whatever was counted."""
+        with self._lock:
+            self._trip(why)
+
+    def _trip(self, why: str) -> None:
+        self._open, self._probing, self.why = True, False, why
+        self._until = self._clock() + self._pause_s
+        self.opened += 1
 
     def opens_in(self) -> float:
         """Seconds until the next trial may be made; 0 where one may be made now."""

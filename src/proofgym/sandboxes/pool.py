@@ -90,7 +90,7 @@ class Pool(Generic[W]):
         self._wake = threading.Event()
         self._roster = Roster[W](it)
         self._waiters: deque[_Waiter[W]] = deque()
-        self._starting = self._numbers = 0
+        self._starting = self._numbers = self._spoiled_in_a_row = 0
         self._counts: Counter[str] = Counter()
         self._recycled: Counter[str] = Counter()
         self._keeper: threading.Thread | None = None
@@ -235,15 +235,17 @@ class Pool(Generic[W]):
             if spoiled:
                 self._counts["found_dead" if quiet else "spoiled"] += 1
                 kept.retiring = kept.retiring or ("dead" if quiet else "spoiled")
+                self._spoiled_in_a_row += 0 if quiet else 1
+            else:
+                self._spoiled_in_a_row = 0
+            if self._spoiled_in_a_row >= self.settings.failures:  # they start, and do not work
+                self._spoiled_in_a_row = 0
+                self.breaker.trip(spoiled)
             self._hand_out()
             self._demand.note(self._roster.leased + len(self._waiters))
             ends = bool(kept.retiring)
         if ends:
             self._nudge()
-        if spoiled and not quiet:
-            self.breaker.failure(spoiled)
-        elif not spoiled and self.breaker.state == "closed":
-            self.breaker.success()
 
     def _fail(self, waiter: _Waiter[W], error: PoolError) -> None:
         waiter.error = error
@@ -307,18 +309,18 @@ class Pool(Generic[W]):
             self.breaker.success()
         except Exception as error:  # whatever a backend raises must not end the pool
             self.breaker.failure(f"{error}")
+        if worker and self._closed:
+            worker.close()
+            worker = None
         with self._lock:
-            self._starting -= 1
             self._counts["started" if worker else "start_failures"] += 1
-            unwanted = self._closed
-            if worker and not unwanted:
+            if worker:
                 now = self._clock()
                 self._starts.add(now - began)
                 self._roster.all.append(Kept(worker, now))
                 self._hand_out()
-        if worker and unwanted:
-            worker.close()
-        elif worker:  # at exit the latest registered is called first: before its workers die
+            self._starting -= 1
+        if worker:  # at exit the latest registered is called first: before its workers die
             atexit.unregister(self.close)
             atexit.register(self.close)
         self._wake.set()

@@ -7,6 +7,7 @@ done when the program comes. A `Worker` for a pool: see `command_pool`.
 from __future__ import annotations
 
 import array
+import contextlib
 import marshal
 import os
 import select
@@ -20,12 +21,12 @@ from pathlib import Path
 
 from proofgym.errors import SandboxError
 from proofgym.sandboxes.cancel import Cancel
+from proofgym.sandboxes.inside.tree import Entry, read_tree, write_tree
 from proofgym.sandboxes.limits import MIB, Limits
 from proofgym.sandboxes.pool import Pool
 from proofgym.sandboxes.pool_settings import PoolSettings
 from proofgym.sandboxes.sandbox import EndedBy, Outcome, Sandbox, infrastructure
 from proofgym.sandboxes.spawn import memory_file, pipe
-from proofgym.sandboxes.inside.tree import Entry, read_tree, write_tree
 
 Tree = Mapping[str, Entry]
 Hear = Callable[[str, bytes], None]
@@ -33,6 +34,7 @@ Hear = Callable[[str, bytes], None]
 _INSIDE = Path(__file__).parent / "inside"
 _START_S = 20.0
 _COLLECT_S = 20.0  # for the files, once the program has ended
+_LATE, _TOO_LARGE = "wall", "too large"
 _HEAD_BYTES = 32 * MIB  # names and sizes, beside the contents
 
 
@@ -147,9 +149,9 @@ class Prepared:
         return result.fileno()
 
     def _receive(self, result: int) -> tuple[str, bytes]:
-        """(why we end it, "" if it ended by itself; what came through the pipe)."""
+        """(why we end it, "" if it ends by itself; what came through the pipe)."""
         data, deadline = bytearray(), time.monotonic() + self._limits.wall_s
-        late, why = "wall", ""
+        late = _LATE
         poller = select.poll()
         for fd in (result, self._channel.fileno()):
             poller.register(fd, select.POLLIN)
@@ -169,9 +171,18 @@ class Prepared:
                 elif piece := os.read(fd, 1 << 16):
                     data += piece
                     if len(data) > self._limits.scratch_bytes + _HEAD_BYTES:
-                        return "too large", b""
+                        return _TOO_LARGE, b""
                 else:
-                    return why, bytes(data)
+                    return self._last_word(), bytes(data)
+
+    def _last_word(self) -> str:
+        """What the agent said besides "ended" until it was gone."""
+        self._channel.settimeout(_COLLECT_S)
+        with contextlib.suppress(OSError):
+            while word := self._channel.recv(1 << 12):
+                if word != b"ended":
+                    return word.decode(errors="replace")
+        return ""
 
     def _outcome(self, why: str, cancel: Cancel | None) -> Outcome:
         outcome = self._service.outcome or infrastructure("the prepared sandbox did not end")
@@ -181,9 +192,9 @@ class Prepared:
             return replace(outcome, ended_by="cancelled", status=None, signal=None)
         if not why or decided:
             return outcome
-        if why == "wall":
+        if why == _LATE:
             return replace(outcome, ended_by="wall", status=None, signal=None, reason="")
-        if why == "too large":
+        if why == _TOO_LARGE:
             words = f"more than {self._limits.scratch_bytes} bytes in the scratch folder"
             return replace(outcome, ended_by="output", status=None, signal=None, reason=words)
         return replace(outcome, ended_by="infrastructure", status=None, signal=None, reason=why)

@@ -24,11 +24,11 @@ from types import MappingProxyType
 
 from proofgym.errors import SandboxError, nearest
 from proofgym.sandboxes.cancel import Cancel
+from proofgym.sandboxes.inside.tree import Entry, is_plain, write_tree
 from proofgym.sandboxes.limits import Limits
 from proofgym.sandboxes.pool import Pool
 from proofgym.sandboxes.prepared import Command, Hear, Prepared, Tree
 from proofgym.sandboxes.sandbox import Outcome, Sandbox, infrastructure
-from proofgym.sandboxes.inside.tree import Entry, is_plain, write_tree
 
 
 @dataclass(frozen=True)
