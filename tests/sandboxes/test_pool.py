@@ -60,10 +60,11 @@ class Factory:
     def __call__(self, seconds: float) -> Process:
         with self._lock:
             self.attempts += 1
+            number = self.attempts
             self.starting += 1
             self.most_starting = max(self.most_starting, self.starting)
         try:
-            if self.broken or len(self.made) >= self.most:
+            if self.broken or number > self.most:
                 raise OSError("no more processes")
             worker = Process(self.delay_s)
             self.made.append(worker)
