@@ -5,13 +5,27 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
+from proofgym.sandboxes import Limits
+from proofgym.sandboxes.limits import MIB
 from proofgym.tasks.lean_core import lean_core
 from proofgym.types import Status
 
-# Elaborates for ever, in little memory. The unfolding is lazy, so no depth limit ends it.
-HANG = "  have h : ∀ n : Nat, n = n := fun n => rfl\n  repeat (first | rw [h] at h | skip)\n"
-# Doubles the context's size with every step.
-GREEDY = "  repeat (have : True := trivial)\n  trivial"
+HANG = "  repeat (have : True := trivial)\n  trivial"  # for ever, in little memory
+GREEDY = (  # numbers of 500 MB
+    "  have h : Nat.shiftLeft 1 4000000000 = Nat.shiftLeft 1 4000000001 := by rfl\n  trivial"
+)
+HANG_CPU_S = 2.0
+
+LIMITS = Limits(wall_s=60.0, cpu_s=HANG_CPU_S, memory_bytes=256 * MIB, output_bytes=MIB)
+"""A hanging proof is ended by its processor time, so that other work on the machine changes how
+long that takes but not the verdict."""
+
+EXPECTED: dict[str, set[Status]] = {
+    "right": {Status.PASSED},
+    "wrong": {Status.PASSED, Status.FAILED, Status.REJECTED},  # may happen to fit
+    "hang": {Status.TIMEOUT},
+    "greedy": {Status.OUT_OF_MEMORY},
+}
 
 
 @dataclass(frozen=True)
@@ -23,26 +37,20 @@ class Case:
     kind: str
 
 
-EXPECTED: dict[str, set[Status]] = {
-    "right": {Status.PASSED},
-    "wrong": {Status.FAILED, Status.REJECTED},
-    "hang": {Status.TIMEOUT},
-    "greedy": {Status.OUT_OF_MEMORY},
-}
-
-
 def mixed(count: int, statements: int = 240, bad: float = 0.02, seed: int = 0) -> list[Case]:
-    """`count` different proofs of `statements` theorems: 2 % hang, 2 % take all memory, a fifth of
-    the rest is wrong (another theorem's proof). In random order; the same for the same seed."""
+    """`count` different proofs of `statements` theorems: a share `bad` hangs, as many take all
+    memory, a fifth of the rest is another theorem's proof. Shuffled; a function of the seed."""
     chooser = random.Random(seed)
-    tasks = chooser.sample(list(lean_core("warmup").load()), statements)
+    family = lean_core("warmup")
+    proofs = family.reference_proofs()
+    tasks = chooser.sample(family.load(), min(statements, count))
     cases = []
     for number in range(count):
         kind = _kind(number, count, bad)
-        task, other = tasks[number % statements], tasks[(number * 7 + 1) % statements]
+        task, other = tasks[number % len(tasks)], tasks[(number * 7 + 1) % len(tasks)]
         proof = {
-            "right": task.data.get("proof", ""),
-            "wrong": other.data.get("proof", ""),
+            "right": proofs[task.name],
+            "wrong": proofs[other.name],
             "hang": HANG,
             "greedy": GREEDY,
         }[kind]
@@ -52,9 +60,8 @@ def mixed(count: int, statements: int = 240, bad: float = 0.02, seed: int = 0) -
 
 
 def _kind(number: int, count: int, bad: float) -> str:
-    share = number / count
-    if share < bad:
+    if number < round(count * bad):
         return "hang"
-    if share < 2 * bad:
+    if number < 2 * round(count * bad):
         return "greedy"
     return "wrong" if number % 5 == 0 else "right"

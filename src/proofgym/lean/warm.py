@@ -33,6 +33,7 @@ Mode = Literal["attempt", "batch"]
 
 _SLOTS = 4  # checks at once in one server: few enough that one server's end costs little
 _SERVER_BYTES = 512 * MIB  # the server itself, and what the checks share with it
+_PATIENCE_S = 20.0  # an outage shorter than this delays checks; in a longer one they fail at once
 _LOST_IN_POOL = 2  # a check whose servers died so often gets a sandbox of its own
 
 
@@ -98,16 +99,22 @@ class WarmRunner:
         """Run one file. If its server dies under it, it is run in another, at last in a sandbox
         of its own, where what happens is its own doing."""
         began = time.monotonic()
-        for _ in range(_LOST_IN_POOL):
-            if self._possible is False:
-                break
+        lost = 0
+        while lost < _LOST_IN_POOL and self._possible is not False:
             try:
                 outcome = self._try(source, limits, cancel)
+            except BackendDown as error:
+                if self._give_up(error):
+                    break
+                if self.pool.breaker.down_s() > _PATIENCE_S:
+                    return infrastructure(f"the warm Lean: {error}", pointless=True)
+                time.sleep(min(0.25, self.pool.breaker.opens_in()))  # nobody tries meanwhile
+                continue
             except (OSError, SandboxError) as error:
                 if self._give_up(error):
                     break
-                down = isinstance(error, BackendDown)
-                return infrastructure(f"the warm Lean: {error}", pointless=down)
+                return infrastructure(f"the warm Lean: {error}")
+            lost += 1
             if outcome.ended_by != "infrastructure":
                 return replace(outcome, wall_s=time.monotonic() - began)
         with self._lock:

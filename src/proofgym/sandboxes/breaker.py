@@ -32,6 +32,7 @@ class Breaker:
         self._failures = 0  # in a row
         self._pause_s = pause_s
         self._until = 0.0
+        self._since: float | None = None  # when it opened first since it last was closed
         self._open = False
         self._probing = False
         self.opened = 0
@@ -62,6 +63,7 @@ class Breaker:
         with self._lock:
             self._failures, self._pause_s = 0, self._first_s
             self._open = self._probing = False
+            self._since = None
 
     def failure(self, why: str) -> None:
         with self._lock:
@@ -80,7 +82,14 @@ class Breaker:
     def _trip(self, why: str) -> None:
         self._open, self._probing, self.why = True, False, why
         self._until = self._clock() + self._pause_s
+        if self._since is None:
+            self._since = self._clock()
         self.opened += 1
+
+    def down_s(self) -> float:
+        """Seconds since the backend was found to be down; 0 if it is not."""
+        with self._lock:
+            return 0.0 if self._since is None else self._clock() - self._since
 
     def opens_in(self) -> float:
         """Seconds until the next trial may be made; 0 where one may be made now."""
