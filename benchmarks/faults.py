@@ -1,10 +1,12 @@
 """Kills servers, checks and sandboxes at random, under load; counts what that did to the verdicts.
 
-    python benchmarks/faults.py [--seconds 120] [--pause 1.0]
+    python benchmarks/faults.py [--seconds 120] [--pause 1]
 
 Proofs whose verdicts are known from a quiet run are checked again and again in the warm pool,
 while a random process below this one is killed every `pause` seconds on average: a fork server,
-a check's own process, or a process of the sandbox around them. The last line is JSON:
+a check's own process, or a process of the sandbox around them. By default the pause is four times
+what a start of a server takes here, and half a second at least: where every start is killed there
+is nothing to measure. The last line is JSON:
 `injected` (kills), `lost` (no verdict), `wrong` (another verdict), `misattributed` (recorded as
 a timeout, crash or lack of memory of the attempt), `left_behind` (processes, mounts, control
 groups, files, descriptors).
@@ -39,7 +41,7 @@ BLAME = {Status.TIMEOUT, Status.CRASHED, Status.OUT_OF_MEMORY}
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=120.0)
-    parser.add_argument("--pause", type=float, default=1.0)
+    parser.add_argument("--pause", type=float, default=0.0)
     arguments = parser.parse_args()
     toolchain, sandbox = find_toolchain("embedded"), choose_sandbox()
     own_cgroups()
@@ -49,8 +51,9 @@ def main() -> None:
     counts: Counter[str] = Counter()
     with LeanChecker(toolchain, sandbox, LIMITS, workers=os.cpu_count()) as checker:
         known = {case: checker.check(case.statement, case.proof).status for case in cases}
+        pause = arguments.pause or max(0.5, 4 * checker.metrics()["start_p50_s"])
         stop = threading.Event()
-        killer = threading.Thread(target=kill, args=(stop, bystanders, arguments.pause, counts))
+        killer = threading.Thread(target=kill, args=(stop, bystanders, pause, counts))
         killer.start()
         try:
             load(checker, known, arguments.seconds, counts)
@@ -61,6 +64,7 @@ def main() -> None:
     after = settled(bystanders, before)
     left = {name: after[name] - before[name] for name in after if after[name] != before[name]}
     print(f"{counts['checks']} checks in {arguments.seconds:g} s in {sandbox.name}")
+    print(f"kills {pause:.2f} s apart on average")
     for name in sorted(counts):
         print(f"  {name:24s}{counts[name]:8d}")
     print(f"  pool: {metrics}\n  left behind: {left or 'nothing'}")
@@ -138,11 +142,18 @@ def traces(bystanders: set[int]) -> dict[str, int]:
     places = [place for place, _, _ in os.walk("/sys/fs/cgroup")]
     return {
         "processes": len(set(descendants(os.getpid())) - bystanders),
-        "mounts": len(Path("/proc/self/mountinfo").read_text().splitlines()),
+        "mounts": sum(map(is_ours, Path("/proc/self/mountinfo").read_text().splitlines())),
         "groups": sum(f"/proofgym-{os.getpid()}-" in place for place in places),
         "files": len(list(Path(tempfile.gettempdir()).glob("proofgym-*"))),
         "descriptors": len(os.listdir("/proc/self/fd")),
     }
+
+
+def is_ours(mount: str) -> bool:
+    """Whether a line of mountinfo is of a kind that sandboxes make: others may mount meanwhile."""
+    point = mount.split()[4]
+    made = ("scratch", "new", "old", "newroot", "oldroot")
+    return point.split("/")[1] in made or point == "/tmp" or "proofgym" in mount
 
 
 def settled(bystanders: set[int], before: dict[str, int]) -> dict[str, int]:

@@ -43,11 +43,12 @@ def load_header(toolchain: ToolchainLike, header: str) -> Header:
     """
     if not header.strip() and toolchain.kind == "embedded":
         return Header(preloaded(toolchain))
-    if not header.strip() or not _can_save(tuple(toolchain.argv), tuple(toolchain.env.items())):
+    library = shared_library(toolchain)
+    if not header.strip() or library is None or not _can_save(library):
         return Header(preloaded(toolchain))
     folder = _root() / _digest(toolchain, header)
     file = folder / "header.snap"
-    if not file.is_file() and not _save(toolchain, header, folder):
+    if not file.is_file() and not _save(toolchain, library, header, folder):
         return Header(preloaded(toolchain))
     with contextlib.suppress(OSError):
         os.utime(folder)  # for `_forget_old`
@@ -88,17 +89,16 @@ def _digest(toolchain: ToolchainLike, header: str) -> str:
 
 
 @cache
-def _can_save(argv: tuple[str, ...], env: tuple[tuple[str, str], ...]) -> bool:
+def _can_save(library: Path) -> bool:
+    command = [*embedded.lean_command(library), "--help"]
     try:
-        result = subprocess.run(
-            [*argv, "--help"], env=dict(env), capture_output=True, text=True, timeout=60
-        )
+        result = subprocess.run(command, env={}, capture_output=True, text=True, timeout=60)
     except (OSError, subprocess.SubprocessError):
         return False
     return "--incr-save" in result.stdout + result.stderr
 
 
-def _save(toolchain: ToolchainLike, header: str, folder: Path) -> bool:
+def _save(toolchain: ToolchainLike, library: Path, header: str, folder: Path) -> bool:
     """Have Lean elaborate the header and write its state; True if it did so without an error."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     _forget_old(folder.parent)
@@ -107,7 +107,9 @@ def _save(toolchain: ToolchainLike, header: str, folder: Path) -> bool:
         scratch.chmod(0o755)
         source, made = scratch / "header.lean", scratch / "header.snap"
         source.write_text(f"{header.rstrip()}\n", encoding="utf-8")
-        if not _run(toolchain, [f"--incr-save={made}", str(source)]) or not made.is_file():
+        # By the library, not by `lean`: a snapshot holds the library's path as it was loaded.
+        command = [*embedded.lean_command(library), f"--incr-save={made}", str(source)]
+        if not _run(command, library_environment(toolchain)) or not made.is_file():
             return False
         with contextlib.suppress(OSError):  # another process was faster: it made the same
             scratch.rename(folder)
@@ -116,12 +118,10 @@ def _save(toolchain: ToolchainLike, header: str, folder: Path) -> bool:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _run(toolchain: ToolchainLike, arguments: list[str]) -> bool:
-    env = {"PATH": os.defpath, "HOME": os.devnull, **toolchain.env}
+def _run(command: list[str], env: Mapping[str, str]) -> bool:
+    whole = {"PATH": os.defpath, "HOME": os.devnull, **env}
     try:
-        result = subprocess.run(
-            [*toolchain.argv, *arguments], env=env, capture_output=True, timeout=_SECONDS
-        )
+        result = subprocess.run(command, env=whole, capture_output=True, timeout=_SECONDS)
     except (OSError, subprocess.SubprocessError):
         return False
     return result.returncode == 0
