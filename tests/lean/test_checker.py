@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from proofgym.errors import TaskError
-from proofgym.lean import embedded, judge, warm
+from proofgym.lean import embedded, judge, server_process
 from proofgym.lean.checker import LEAN_LIMITS, LeanChecker
 from proofgym.lean.toolchain import Toolchain, find_toolchain
 from proofgym.lean.warm import WarmRunner, can_be_warm
@@ -272,7 +272,7 @@ def test_without_a_server_each_check_starts_its_own_lean(
 ) -> None:
     broken = tmp_path / "forkserver.py"
     broken.write_text("raise SystemExit('not here')")
-    monkeypatch.setattr(warm, "SERVER", broken)
+    monkeypatch.setattr(server_process, "SERVER", broken)
     with LeanChecker(toolchain, SANDBOXES[0], warm=True) as made:
         with pytest.warns(UserWarning, match="not here"):
             assert made.check(*RIGHT[0]).status is Status.PASSED
@@ -284,7 +284,7 @@ def test_faults_of_the_machinery_are_no_score(
 ) -> None:
     calls = []
 
-    def broken(self: WarmRunner, source: bytes, limits: object) -> Outcome:
+    def broken(self: WarmRunner, source: bytes, limits: object, cancel: object = None) -> Outcome:
         calls.append(1)
         return Outcome("infrastructure", reason="no sandbox today")
 

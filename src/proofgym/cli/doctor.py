@@ -12,9 +12,12 @@ from proofgym.errors import ProofgymError
 def doctor() -> None:
     """Say which Lean, sandbox, model and device would be used; exit status 1 if one is missing.
 
+    Then a table: which protections each kind of sandbox gives on this machine.
+
     Example: proofgym doctor
     """
     healthy = all([_lean(), _sandbox(), _libraries(), _models(), _device()])
+    _protections()
     sys.exit(0 if healthy else 1)
 
 
@@ -40,6 +43,25 @@ def _sandbox() -> bool:
     for warning in caught:
         _say(True, "", str(warning.message))
     return True
+
+
+def _protections() -> None:
+    """The table; a job asks for a row by its name: `Lean(require=("network", "memory"))`."""
+    from proofgym.sandboxes.choose import survey
+    from proofgym.sandboxes.sandbox import PROTECTIONS
+
+    found = survey()
+    print(f"\n{'protection':18s}" + "".join(f"{name:13s}" for name in found) + "meaning")
+    for key, meaning in PROTECTIONS.items():
+        cells = [_cell(key, it) for it in found.values()]
+        print(f"{key:18s}" + "".join(f"{cell:13s}" for cell in cells) + meaning)
+    for name, it in found.items():
+        if isinstance(it, str):
+            print(f"{name} cannot be used here: {it}")
+
+
+def _cell(key: str, found: frozenset[str] | str) -> str:
+    return "-" if isinstance(found, str) else "yes" if key in found else "no"
 
 
 def _libraries() -> bool:

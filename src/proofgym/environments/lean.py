@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from proofgym.config import Config
-from proofgym.errors import TaskError
+from proofgym.errors import SandboxError, TaskError
 from proofgym.tasks.tasks import Tasks, check_statements
 from proofgym.types import Task, Verdict
 
@@ -28,6 +28,23 @@ class Lean(Config):
     memory_mb: int = Field(2048, ge=64)
     """Memory one proof may take."""
 
+    sandbox: str | None = None
+    """`bubblewrap`, `namespaces` or `limits_only`; None takes the best that works here."""
+    require: tuple[str, ...] = ()
+    """Protections without which the job is refused, such as ("network", "memory"); `proofgym
+    doctor` lists them."""
+
+    @field_validator("require")
+    @classmethod
+    def _known(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        from proofgym.sandboxes.choose import check_protections
+
+        try:
+            check_protections(names)
+        except SandboxError as error:
+            raise ValueError(str(error)) from None
+        return names
+
     def open(self, workers: int) -> LeanJudge:
         """Find Lean and a sandbox. Raises ToolchainError or SandboxError, saying what to do."""
         from proofgym.lean.checker import LeanChecker
@@ -35,7 +52,8 @@ class Lean(Config):
         from proofgym.sandboxes import Limits
         from proofgym.sandboxes.choose import choose_sandbox
 
-        toolchain, sandbox = find_toolchain(self.toolchain), choose_sandbox()
+        toolchain = find_toolchain(self.toolchain)
+        sandbox = choose_sandbox(self.require, self.sandbox)
         limits = Limits(wall_s=self.timeout, cpu_s=self.timeout, memory_bytes=self.memory_mb << 20)
         checker = LeanChecker(toolchain, sandbox, limits, self.header)
         return LeanJudge(checker, f"{toolchain.describe()}, sandbox {sandbox.name}")

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import signal
 import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 from proofgym.errors import TaskError, VerifierError
 from proofgym.lean.assembly import Assembled, Baseline, assemble_alone, assemble_check
@@ -21,9 +23,11 @@ from proofgym.lean.judge import judge, judge_text, never_ran, read_baseline
 from proofgym.lean.memory import Memory
 from proofgym.lean.runner import ColdRunner, Runner, ToolchainLike
 from proofgym.lean.statement import Statement, parse_statement
-from proofgym.lean.warm import WarmRunner, can_be_warm
+from proofgym.lean.warm import Mode, WarmRunner, can_be_warm, lean_pool_settings
 from proofgym.sandboxes import Limits, Outcome, Sandbox
+from proofgym.sandboxes.cancel import Cancel
 from proofgym.sandboxes.limits import MIB
+from proofgym.sandboxes.pool_settings import PoolSettings
 from proofgym.types import Status, Verdict
 
 LEAN_LIMITS = Limits(wall_s=20.0, cpu_s=20.0, memory_bytes=2048 * MIB, output_bytes=1 * MIB)
@@ -44,6 +48,8 @@ class LeanChecker:
         warm: keep a Lean started (see `warm.py`) or start one for each check; None: the former
             wherever one check cannot reach another through it.
         workers: checks under way at once in a warm Lean; None: one a processor.
+        mode: `attempt` keeps a warm Lean for many thousand checks, `batch` for `batch` of them.
+        pool: sizes and budgets of the pool of warm Leans, in place of the three above.
     """
 
     def __init__(
@@ -55,13 +61,17 @@ class LeanChecker:
         allowed_axioms: Sequence[str] = ALLOWED_AXIOMS,
         warm: bool | None = None,
         workers: int | None = None,
+        mode: Mode = "attempt",
+        batch: int = 64,
+        pool: PoolSettings | None = None,
     ) -> None:
         self._header = header.replace("\r\n", "\n")
         self._limits = limits
         self._allowed = tuple(allowed_axioms)
         self._runner: Runner
         if can_be_warm(toolchain, sandbox) if warm is None else warm:
-            self._runner = WarmRunner(toolchain, sandbox, limits, workers)
+            sizes = pool or lean_pool_settings(limits, workers or os.cpu_count() or 1, mode, batch)
+            self._runner = WarmRunner(toolchain, sandbox, limits, header=self._header, pool=sizes)
         else:
             self._runner = ColdRunner(toolchain, sandbox)
         self._context = _digest(
@@ -76,8 +86,11 @@ class LeanChecker:
         self._verdicts = Memory[Verdict]()
         self._baselines = Memory[Baseline | Verdict | TaskError]()
 
-    def check(self, statement: str, proof: str) -> Verdict:
+    def check(self, statement: str, proof: str, cancel: Cancel | None = None) -> Verdict:
         """Judge one proof: the tactic block that follows `statement := by` and a new line.
+
+        `cancel` ends it from another thread; then it has no score. Equal checks share one
+        computation: the others repeat it if whoever was first cancels it.
 
         Raises:
             TaskError: the statement itself is wrong (its form, or Lean refuses it).
@@ -87,9 +100,13 @@ class LeanChecker:
         if early := judge_text(proof):
             return early
         key = _digest(self._context, parsed.text, proof)
-        verdict, known = self._verdicts.get_or_make(
-            key, lambda: self._check(parsed, proof), _is_lasting
-        )
+        known = True
+        while known:
+            verdict, known = self._verdicts.get_or_make(
+                key, lambda: self._check(parsed, proof, cancel), _is_lasting
+            )
+            if "cancelled" not in verdict.detail or (cancel is not None and cancel.cancelled):
+                break
         if not known:
             return verdict
         return replace(verdict, seconds=0.0, detail={**verdict.detail, "cached": True})
@@ -113,6 +130,15 @@ class LeanChecker:
         with ThreadPoolExecutor(count, thread_name_prefix="lean-check") as pool:
             return list(pool.map(lambda pair: self.check(*pair), pairs))
 
+    def metrics(self) -> dict[str, Any]:
+        """What the pool of warm Leans counted (see `WarmRunner.metrics`); empty without one."""
+        return self._runner.metrics() if isinstance(self._runner, WarmRunner) else {}
+
+    def prepare(self) -> None:
+        """Start a warm Lean now, so that the first check need not wait for it."""
+        if isinstance(self._runner, WarmRunner):
+            self._runner.prepare()
+
     def close(self) -> None:
         """End any process kept warm."""
         self._runner.close()
@@ -123,13 +149,13 @@ class LeanChecker:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _check(self, statement: Statement, proof: str) -> Verdict:
+    def _check(self, statement: Statement, proof: str, cancel: Cancel | None) -> Verdict:
         began = time.monotonic()
         baseline = self._baseline(statement)
         if isinstance(baseline, Verdict):
             return baseline
         file = assemble_check(self._header, statement, proof)
-        outcome = self._run(file)
+        outcome = self._run(file, cancel)
         verdict = judge(file, outcome, baseline, self._limits)
         return replace(verdict, seconds=time.monotonic() - began)
 
@@ -152,16 +178,23 @@ class LeanChecker:
         outcome = self._run(file)
         return read_baseline(file, outcome, statement, self._allowed)
 
-    def _run(self, file: Assembled) -> Outcome:
+    def _run(self, file: Assembled, cancel: Cancel | None = None) -> Outcome:
         """Run Lean; a fault of the machinery is tried again in a fresh sandbox, with a bound."""
         source = file.source.encode()
         for attempt in range(_RETRIES + 1):
-            outcome = self._runner.run(source, self._limits)
-            if outcome.ended_by != "infrastructure" and not never_ran(outcome):
-                return outcome
+            outcome = self._runner.run(source, self._limits, cancel)
+            if outcome.pointless or not _is_doubtful(outcome):
+                break
             if attempt < _RETRIES:
                 time.sleep(0.1 * 4**attempt)
         return outcome
+
+
+def _is_doubtful(outcome: Outcome) -> bool:
+    """Whether this may be the machinery's doing: no run, no word of Lean, or killed by nobody
+    that we know of. Whoever really kills itself does so each time, and is judged by that."""
+    killed = outcome.ended_by == "signal" and outcome.signal == signal.SIGKILL
+    return outcome.ended_by == "infrastructure" or killed or never_ran(outcome)
 
 
 def _is_lasting(verdict: Verdict) -> bool:

@@ -50,6 +50,8 @@ def judge(file: Assembled, outcome: Outcome, baseline: Baseline, limits: Limits)
     }
     errors = [message for message in messages if message.severity not in ("information", "warning")]
     if ending := judge_ending(outcome, errors, limits):
+        if outcome.ended_by == "cancelled":
+            notes["cancelled"] = True
         return verdict(*ending, **notes)
     if errors:
         if file.place(errors[0]) == "the header":
@@ -68,6 +70,8 @@ def judge_ending(
     match outcome.ended_by:
         case "infrastructure":
             return Status.INFRASTRUCTURE, outcome.reason
+        case "cancelled":
+            return Status.INFRASTRUCTURE, "cancelled"
         case "wall" | "cpu":
             return Status.TIMEOUT, f"not done after {limits.wall_s:g} s ({outcome.ended_by} time)"
         case "memory":

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from proofgym.sandboxes import Limits, Outcome, Sandbox
+from proofgym.sandboxes.cancel import Cancel
 
 _FILE = "Check.lean"
 
@@ -29,7 +30,7 @@ class ToolchainLike(Protocol):
 class Runner(Protocol):
     """One way to run Lean on a file."""
 
-    def run(self, source: bytes, limits: Limits) -> Outcome: ...
+    def run(self, source: bytes, limits: Limits, cancel: Cancel | None = None) -> Outcome: ...
 
     def close(self) -> None: ...
 
@@ -41,13 +42,14 @@ class ColdRunner:
         self._toolchain, self._sandbox = toolchain, sandbox
         self._preloaded = preloaded(toolchain)
 
-    def run(self, source: bytes, limits: Limits) -> Outcome:
+    def run(self, source: bytes, limits: Limits, cancel: Cancel | None = None) -> Outcome:
         return self._sandbox.run(
             [*self._toolchain.argv, *self._preloaded, *lean_options(limits), _FILE],
             files={_FILE: source},
             env=self._toolchain.env,
             read_only=self._toolchain.read_only_paths,
             limits=limits,
+            cancel=cancel,
         )
 
     def close(self) -> None:

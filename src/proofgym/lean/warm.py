@@ -1,223 +1,184 @@
-"""Checks with a Lean that is started once: a fork server in one sandbox, a child for each file.
+"""Checks with a Lean that is started once: fork servers in sandboxes, a child for each file.
 
-See `forkserver.py` for what keeps the children apart. The deadline of a check is kept here, by
-ending its child; if the server does not answer to that, the whole sandbox is ended, and the
-checks that were under way in it are faults of the machinery, to be made again.
+See `forkserver.py` for what keeps the children apart, `header.py` for how the header is loaded
+once, and `sandboxes/pool.py` for how servers are started ahead and replaced. The deadline of a
+check is kept here, by ending its child; if the server does not answer to that, the whole sandbox
+is ended, and the checks that were under way in it are made again elsewhere.
 """
 
 from __future__ import annotations
 
-import array
-import json
-import marshal
+import contextlib
 import os
-import signal
-import socket
-import sys
 import threading
 import time
 import warnings
 from collections.abc import Mapping
-from contextlib import ExitStack
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from proofgym.errors import SandboxError
-from proofgym.lean.runner import ColdRunner, ToolchainLike, lean_options, preloaded
-from proofgym.sandboxes import Limits, Outcome, Sandbox, seccomp, supervisor
+from proofgym.lean.header import Header, load_header, shared_library
+from proofgym.lean.runner import ColdRunner, ToolchainLike, lean_options
+from proofgym.lean.server_process import NEEDED, Server
+from proofgym.sandboxes import Limits, Outcome, Sandbox, seccomp
+from proofgym.sandboxes.cancel import Cancel
 from proofgym.sandboxes.limits import MIB
-from proofgym.sandboxes.sandbox import EndedBy, Service, infrastructure
-from proofgym.sandboxes.spawn import memory_file, pipe
+from proofgym.sandboxes.pool import BackendDown, Pool, PoolError
+from proofgym.sandboxes.pool_settings import PoolSettings
+from proofgym.sandboxes.sandbox import infrastructure
+from proofgym.sandboxes.waits import Waits
 
-SERVER = Path(__file__).parent / "forkserver.py"
-NEEDED = frozenset({"process_tree", "orphans", "network", "filesystem"})
-"""What the sandbox around the server must give."""
+Mode = Literal["attempt", "batch"]
 
-_START_S = 30.0
-_GRACE_S = 5.0
-_FAILED = 125  # the child's status where it could not even become Lean
+_SLOTS = 4  # checks at once in one server: few enough that one server's end costs little
 _SERVER_BYTES = 512 * MIB  # the server itself, and what the checks share with it
+_PATIENCE_S = 20.0  # an outage shorter than this delays checks; in a longer one they fail at once
+_LOST_IN_POOL = 2  # a check whose servers died so often gets a sandbox of its own
 
 
 def can_be_warm(toolchain: ToolchainLike, sandbox: Sandbox) -> bool:
     """Whether this Lean can be kept warm in this sandbox without one check reaching another."""
-    return toolchain.kind == "embedded" and seccomp.supported() and sandbox.protections >= NEEDED
+    known = shared_library(toolchain) is not None
+    return known and seccomp.supported() and sandbox.protections >= NEEDED
+
+
+def lean_pool_settings(
+    limits: Limits, workers: int, mode: Mode = "attempt", batch: int = 64
+) -> PoolSettings:
+    """What fits Lean: `workers` checks at once, in servers of at most four each.
+
+    In mode `batch` a server takes `batch` checks and ends; the next is started before that.
+    """
+    slots = min(workers, _SLOTS)
+    return PoolSettings(
+        smallest=1,
+        largest=-(-workers // slots),
+        slots=slots,
+        at_once=workers,
+        uses=batch if mode == "batch" else 20_000,
+        job_s=limits.wall_s + 60,
+    )
 
 
 class WarmRunner:
-    """Runs files in a fork server, `workers` at once; the server is started when first needed."""
+    """Runs files in a pool of fork servers, `workers` at once; started when first needed.
+
+    Args:
+        header: trusted text with which the files begin, loaded once.
+        pool: sizes and budgets; None: those of `lean_pool_settings`.
+    """
 
     def __init__(
-        self, toolchain: ToolchainLike, sandbox: Sandbox, limits: Limits, workers: int | None = None
+        self,
+        toolchain: ToolchainLike,
+        sandbox: Sandbox,
+        limits: Limits,
+        workers: int | None = None,
+        header: str = "",
+        pool: PoolSettings | None = None,
     ) -> None:
-        self._toolchain, self._sandbox = toolchain, sandbox
-        self._workers = workers or os.cpu_count() or 1
-        self._turn = threading.BoundedSemaphore(self._workers)
+        self._toolchain, self._sandbox, self._text = toolchain, sandbox, header
+        settings = pool or lean_pool_settings(limits, workers or os.cpu_count() or 1)
+        self.pool = Pool[Server](self._start, settings, name="warm Lean")
         self._lock = threading.Lock()
-        self._server: Server | None = None
+        self._header: Header | None = None
         self._possible: bool | None = None  # whether a server ever started; None: not tried
         self._cold = ColdRunner(toolchain, sandbox)
-        self._preloaded = preloaded(toolchain)
         self._filter, self._pid_at = seccomp.compute_only_bytes()
+        self._overheads = Waits()
+        self._lost = self._alone = 0
         self._whole = Limits(
             wall_s=1e9,
             cpu_s=1e9,
-            memory_bytes=_SERVER_BYTES + self._workers * limits.memory_bytes,
-            processes=16 + self._workers * limits.processes,
+            memory_bytes=_SERVER_BYTES + settings.slots * limits.memory_bytes,
+            processes=16 + settings.slots * limits.processes,
         )
 
-    def run(self, source: bytes, limits: Limits) -> Outcome:
-        with self._turn:
-            began = time.monotonic()
+    def run(self, source: bytes, limits: Limits, cancel: Cancel | None = None) -> Outcome:
+        """Run one file. If its server dies under it, it is run in another, at last in a sandbox
+        of its own, where what happens is its own doing."""
+        began = time.monotonic()
+        lost = 0
+        while lost < _LOST_IN_POOL and self._possible is not False:
             try:
-                server = self._ready()
-                if server is None:
-                    return self._cold.run(source, limits)
-                outcome = self._ask(server, source, limits)
+                outcome = self._try(source, limits, cancel)
+            except BackendDown as error:
+                if self._give_up(error):
+                    break
+                if self.pool.breaker.down_s() > _PATIENCE_S:
+                    return infrastructure(f"the warm Lean: {error}", pointless=True)
+                time.sleep(min(0.25, self.pool.breaker.opens_in()))  # nobody tries meanwhile
+                continue
             except (OSError, SandboxError) as error:
-                outcome = infrastructure(f"the warm Lean: {error}")
-            return replace(outcome, wall_s=time.monotonic() - began)
-
-    def _ready(self) -> Server | None:
-        """The server, started if need be; None if none can be had on this machine."""
+                if self._give_up(error):
+                    break
+                return infrastructure(f"the warm Lean: {error}")
+            lost += 1
+            if outcome.ended_by != "infrastructure":
+                return replace(outcome, wall_s=time.monotonic() - began)
         with self._lock:
-            if self._server is not None and not self._server.alive:
-                self._server.close()
-                self._server = None
-            if self._server is None and self._possible is not False:
-                self._server = self._start()
-            return self._server
+            self._alone += 1
+        return self._cold.run(source, limits, cancel)
 
-    def _start(self) -> Server | None:
-        try:
-            server = Server(self._toolchain, self._sandbox, self._whole)
-        except SandboxError as error:
-            if self._possible:  # it worked before, so this is a passing fault
-                raise
-            self._possible = False
-            warnings.warn(f"each check starts a Lean of its own: {error}", stacklevel=2)
-            return None
-        self._possible = True
-        return server
+    def metrics(self) -> dict[str, Any]:
+        """The pool's, and: the time a check takes beyond Lean's own, checks whose server died
+        under them (`lost`), and those that were run in a sandbox of their own (`alone`)."""
+        with self._lock:
+            return self.pool.metrics() | {
+                "overhead_p50_s": self._overheads.percentile(0.5),
+                "overhead_p99_s": self._overheads.percentile(0.99),
+                "lost": self._lost,
+                "alone": self._alone,
+            }
 
-    def _ask(self, server: Server, source: bytes, limits: Limits) -> Outcome:
-        request = {
-            "arguments": [*self._preloaded, *lean_options(limits), "--stdin"],
+    def prepare(self) -> None:
+        """Have a server ready. A failure shows, and is dealt with, in the checks."""
+        with contextlib.suppress(PoolError):
+            self.pool.prepare()
+
+    def close(self) -> None:
+        """End the servers and everything in them."""
+        self.pool.close()
+
+    def _try(self, source: bytes, limits: Limits, cancel: Cancel | None) -> Outcome:
+        began = time.monotonic()
+        with self.pool.lease() as lease:
+            answer = lease.worker.check(self._request(limits), source, limits, cancel)
+            if answer.outcome.ended_by == "infrastructure":
+                lease.spoil(answer.outcome.reason)
+                with self._lock:
+                    self._lost += 1
+        if answer.service_s is not None:
+            with self._lock:
+                self._overheads.add(time.monotonic() - began - answer.service_s)
+        return answer.outcome
+
+    def _request(self, limits: Limits) -> Mapping[str, Any]:
+        assert self._header is not None  # there is a server, so there is a header
+        return {
+            "arguments": [*self._header.arguments, *lean_options(limits), "--stdin"],
             "memory": limits.memory_bytes,
             "threads": limits.processes,
             "cpu": max(1, round(limits.cpu_s)),
-            "wall": limits.wall_s + _GRACE_S,  # a second line; the first is here
             "filter": self._filter,
             "pid_at": self._pid_at,
         }
-        with ExitStack() as stack:
-            ours, theirs = (stack.enter_context(end) for end in socket.socketpair())
-            out, out_in = pipe(stack)
-            err, err_in = pipe(stack)
-            file = memory_file(source, stack)
-            server.send(request, (file, out_in.fileno(), err_in.fileno(), theirs.fileno()))
-            for end in (theirs, out_in, err_in):
-                end.close()
-            seen = supervisor.watch(
-                ours.fileno(),
-                out.fileno(),
-                err.fileno(),
-                lambda: _kill(ours, server),
-                limits,
-            )
-            supervisor.drain(seen, out.fileno(), err.fileno(), limits)
-            return _outcome(seen, _report(ours), server)
 
-    def close(self) -> None:
-        """End the server and everything in it."""
+    def _start(self, seconds: float) -> Server:
         with self._lock:
-            if self._server is not None:
-                self._server.close()
-                self._server = None
+            if self._header is None:  # may take long, but happens once
+                self._header = load_header(self._toolchain, self._text)
+        server = Server(self._toolchain, self._sandbox, self._whole, self._header, seconds)
+        self._possible = True
+        return server
 
-
-class Server:
-    """One fork server and the control socket to it."""
-
-    def __init__(self, toolchain: ToolchainLike, sandbox: Sandbox, limits: Limits) -> None:
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        python, library = os.path.realpath(sys.executable), toolchain.argv[-1]
-        with theirs:
-            try:
-                self._service: Service = sandbox.serve(
-                    [python, "-I", "-S", str(SERVER), library, str(theirs.fileno())],
-                    channel=theirs.fileno(),
-                    env=toolchain.env,
-                    read_only=[*toolchain.read_only_paths, SERVER, Path(sys.base_prefix)],
-                    limits=limits,
-                )
-            except BaseException:
-                self._control.close()
-                raise
-        self._control.settimeout(_START_S)
-        try:
-            ready = self._control.recv(16)
-        except OSError:
-            ready = b""
-        if ready != b"ready":
-            self.close()
-            raise SandboxError(f"it did not start: {self._service.why()}")
-
-    @property
-    def alive(self) -> bool:
-        return self._service.alive
-
-    def why(self) -> str:
-        """How it ended, for people."""
-        return self._service.why()
-
-    def send(self, request: Mapping[str, object], descriptors: tuple[int, ...]) -> None:
-        """One packet; packets of many threads never mix."""
-        rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))
-        self._control.sendmsg([marshal.dumps(dict(request))], [rights])
-
-    def close(self) -> None:
-        self._service.close()
-        self._control.close()
-
-
-def _kill(connection: socket.socket, server: Server) -> None:
-    """Ask for the child's end; if the server is deaf, end it with everything in it."""
-    try:
-        connection.send(b"k")
-    except OSError:  # it has ended already, or the server has
-        return
-    if not supervisor.wait_end(connection.fileno(), _GRACE_S):
-        server.close()
-
-
-def _report(connection: socket.socket) -> Mapping[str, Any]:
-    connection.setblocking(False)
-    try:
-        return json.loads(connection.recv(4096))
-    except (OSError, ValueError):
-        return {}
-
-
-def _outcome(seen: supervisor.Watched, report: Mapping[str, Any], server: Server) -> Outcome:
-    texts: dict[str, Any] = {"stdout": bytes(seen.stdout), "stderr": bytes(seen.stderr)}
-    if seen.killed is not None:
-        return Outcome(seen.killed, **texts, **_used(report))
-    if not report:
-        return infrastructure(f"the warm Lean ended: {server.why()}", stderr=texts["stderr"])
-    code = int(report["code"])
-    if code == _FAILED:
-        return infrastructure(texts["stderr"].decode(errors="replace"), stderr=texts["stderr"])
-    number = -code if code < 0 else None
-    ended_by: EndedBy = "exit" if number is None else report["killed"] or "signal"
-    if number == signal.SIGXCPU:
-        ended_by = "cpu"
-    elif number == signal.SIGKILL and not report["killed"]:  # the kernel, for the whole group
-        ended_by = "memory"
-    status = code if ended_by == "exit" else None
-    return Outcome(ended_by, status, number, **texts, **_used(report))
-
-
-def _used(report: Mapping[str, Any]) -> dict[str, Any]:
-    return {"cpu_s": report.get("cpu", 0.0), "peak_memory_bytes": report.get("peak", 0)}
+    def _give_up(self, error: Exception) -> bool:
+        """Whether servers cannot be had here at all; else this was a passing fault."""
+        if self._possible is not None or not isinstance(error, PoolError):
+            return self._possible is False
+        with self._lock:
+            if self._possible is None:
+                self._possible = False
+                warnings.warn(f"each check starts a Lean of its own: {error}", stacklevel=3)
+        return True

@@ -3,5 +3,6 @@
 from proofgym.sandboxes.choose import choose_sandbox
 from proofgym.sandboxes.limits import Limits
 from proofgym.sandboxes.sandbox import Outcome, Sandbox
+from proofgym.sandboxes.workspace import Workspace
 
-__all__ = ["Limits", "Outcome", "Sandbox", "choose_sandbox"]
+__all__ = ["Limits", "Outcome", "Sandbox", "Workspace", "choose_sandbox"]

@@ -69,25 +69,18 @@ class Cgroup:
         (self._paths[kind] / name).write_text(value)
 
     def _read(self, kind: str, name: str) -> str:
-        path = self._paths.get(kind)
-        try:
-            return (path / name).read_text() if path else ""
-        except OSError:
-            return ""
+        return _read(self._paths, kind, name)
 
     def add(self, pid: int) -> None:
         """Place a process; what it forks later is placed too."""
         for path in set(self._paths.values()):
             (path / "cgroup.procs").write_text(str(pid))
 
-    def out_of_memory(self) -> bool:
-        """True if the kernel killed something for memory."""
+    def memory_kills(self) -> int:
+        """How many processes the kernel has killed for memory."""
         text = self._read("unified", "memory.events") or self._read("memory", "memory.oom_control")
-        return any(
-            line.split() > ["oom_kill", "0"]
-            for line in text.splitlines()
-            if line.startswith("oom_kill ")
-        )
+        counts = [line.split()[1] for line in text.splitlines() if line.startswith("oom_kill ")]
+        return sum(map(int, counts))
 
     def peak_memory_bytes(self) -> int:
         """The highest use so far, pages of the scratch folder included; 0 if unknown."""
@@ -98,10 +91,7 @@ class Cgroup:
 
     def cpu_s(self) -> float:
         """Processor seconds of the tree; 0 if unknown."""
-        for line in self._read("unified", "cpu.stat").splitlines():
-            if line.startswith("usage_usec "):
-                return int(line.split()[1]) / 1e6
-        return int(self._read("cpuacct", "cpuacct.usage") or 0) / 1e9
+        return _cpu_s(self._paths)
 
     def close(self) -> None:
         """Remove the groups. The kernel may need a moment after the last death."""
@@ -116,6 +106,20 @@ class Cgroup:
                         time.sleep(pause)
                         continue
                 break
+
+
+def _read(paths: dict[str, Path], kind: str, name: str) -> str:
+    try:
+        return (paths[kind] / name).read_text() if kind in paths else ""
+    except OSError:
+        return ""
+
+
+def _cpu_s(paths: dict[str, Path]) -> float:
+    for line in _read(paths, "unified", "cpu.stat").splitlines():
+        if line.startswith("usage_usec "):
+            return int(line.split()[1]) / 1e6
+    return int(_read(paths, "cpuacct", "cpuacct.usage") or 0) / 1e9
 
 
 class Cgroups:
@@ -156,6 +160,10 @@ class Cgroups:
         except FileNotFoundError:  # our place was removed, by an administrator say
             self._make_bases()
             return Cgroup(paths, limits)
+
+    def cpu_s(self) -> float:
+        """Processor seconds of all that ever ran in groups of ours; 0 if unknown."""
+        return _cpu_s(self._bases)
 
     def _make_bases(self) -> None:
         for base in set(self._bases.values()):

@@ -36,14 +36,29 @@ def choose_sandbox(minimum: Iterable[str] = (), name: str | None = None) -> Sand
     Raises:
         SandboxError: none that works has these protections; says what was tried and why not.
     """
-    needed = frozenset(minimum)
-    for item in needed - frozenset(PROTECTIONS):
-        raise SandboxError(f"no such protection {item!r}; {nearest(item, PROTECTIONS)}")
+    needed = check_protections(minimum)
+    if name is not None and name not in (known := [it.name for it in _candidates()]):
+        raise SandboxError(f"no such sandbox {name!r}; {nearest(name, known)}")
     for sandbox in _probe_all():
         if name in (None, sandbox.name) and needed <= sandbox.protections:
             _warn(sandbox)
             return sandbox
     raise SandboxError(_explain(needed, name))
+
+
+def survey() -> dict[str, frozenset[str] | str]:
+    """Every backend, best first: the protections that it gives here, or why it cannot be used."""
+    working = {sandbox.name: sandbox.protections for sandbox in _probe_all()}
+    names = [sandbox.name for sandbox in _candidates()]
+    return {name: working.get(name, _refusals.get(name, "not tried")) for name in names}
+
+
+def check_protections(names: Iterable[str]) -> frozenset[str]:
+    """These names as a set. Raises SandboxError for one that is no protection."""
+    needed = frozenset(names)
+    for item in sorted(needed - frozenset(PROTECTIONS)):
+        raise SandboxError(f"no such protection {item!r}; {nearest(item, PROTECTIONS)}")
+    return needed
 
 
 def _probe_all() -> list[Sandbox]:
@@ -91,6 +106,7 @@ def _explain(needed: frozenset[str], name: str | None) -> str:
         lines.append(f"  {sandbox.describe()}")
     lines += [f"  {key}: {why}" for key, why in _refusals.items()]
     if name is not None:
-        lines[0] = f"sandbox {name!r} cannot be used"
+        wanted = f" with {', '.join(sorted(needed))}" if needed else ""
+        lines[0] = f"sandbox {name!r}{wanted} cannot be had here"
     lines.append("install bubblewrap, or allow user namespaces, or lower the minimum")
     return "\n".join(lines)

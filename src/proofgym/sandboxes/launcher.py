@@ -194,6 +194,7 @@ def _alone(spec: dict[str, Any], status: int, go: int) -> NoReturn:
     _prctl(_SUBREAPER, 1)
     os.write(status, b'{"child-pid": %d}\n' % os.getpid())
     if os.read(go, 1) != b"g":
+        _clear(spec["scratch"])
         os._exit(0)
     os.chdir(spec["scratch"])
     child = _start(spec, landlock=True)
@@ -204,7 +205,16 @@ def _alone(spec: dict[str, Any], status: int, go: int) -> NoReturn:
             os.wait()
     if state is not None:
         _report(status, state)
+    else:
+        _clear(spec["scratch"])
     os._exit(0)
+
+
+def _clear(scratch: str) -> None:
+    """The orchestrator, which removes its scratch folders, is gone."""
+    import shutil  # slow to load, and seldom needed
+
+    shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _await(child: int, go: int) -> int | None:

@@ -28,6 +28,7 @@ class LimitsOnly(Sandbox):
     """Runs programs beside everything else on this machine, within limits."""
 
     name = "limits_only"
+    own_processes = False
 
     @property
     def protections(self) -> frozenset[str]:

@@ -12,14 +12,18 @@ import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar, Literal
 
 from proofgym.errors import SandboxError
+from proofgym.sandboxes.cancel import Cancel
 from proofgym.sandboxes.limits import Limits
 
-EndedBy = Literal["exit", "signal", "wall", "cpu", "memory", "output", "infrastructure"]
+EndedBy = Literal[
+    "exit", "signal", "wall", "cpu", "memory", "output", "cancelled", "infrastructure"
+]
 
 PROTECTIONS: Mapping[str, str] = {
     "process_tree": "every process ends with the run, daemons too",
@@ -58,6 +62,8 @@ class Outcome:
     peak_memory_bytes: int = 0
     reason: str = ""
     """For "infrastructure": what went wrong, and what to do."""
+    pointless: bool = False
+    """For "infrastructure": trying again at once would fail as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +77,15 @@ class Job:
     limits: Limits
     stdin: bytes
     inherited: tuple[int, ...] = ()
-    on_start: Callable[[Callable[[], None]], None] = field(default=lambda kill: None)
-    """Called with the function that kills the tree, once the program runs."""
+    on_start: Callable[[Callable[[], None], Callable[[], int]], None] = field(
+        default=lambda kill, killed: None
+    )
+    """Called once the program runs, with two functions: one kills the tree, the other says how
+    many of its processes the kernel has killed for memory so far."""
+    on_output: Callable[[str, bytes], None] | None = None
+    """Called with ("stdout" or "stderr", bytes) as they come; from the thread that runs the job."""
+    counts_itself: bool = False
+    """A service that watches the memory of its own children, where no control group does."""
 
     def environment(self, scratch: str) -> dict[str, str]:
         """The program's whole environment."""
@@ -84,6 +97,8 @@ class Sandbox(ABC):
     """One way to run a program apart from this machine."""
 
     name: ClassVar[str]
+    own_processes: ClassVar[bool] = True
+    """Whether a program sees no process outside its sandbox, not even by a signal to all."""
 
     @property
     @abstractmethod
@@ -104,6 +119,8 @@ class Sandbox(ABC):
         read_only: Sequence[Path] = (),
         limits: Limits | None = None,
         stdin: bytes = b"",
+        cancel: Cancel | None = None,
+        on_output: Callable[[str, bytes], None] | None = None,
     ) -> Outcome:
         """Run `argv` (an absolute program) to its end.
 
@@ -114,6 +131,8 @@ class Sandbox(ABC):
             read_only: paths the program may read, besides `SYSTEM_PATHS`, under their own names.
             limits: what ends it.
             stdin: its standard input.
+            cancel: its `cancel()` ends the run, which then ended by "cancelled".
+            on_output: called with ("stdout" or "stderr", bytes) as they come, in this thread.
         """
         if missing := _missing([argv[0], *map(str, read_only)]):
             return infrastructure(f"no such absolute path: {missing}")
@@ -127,8 +146,21 @@ class Sandbox(ABC):
             tuple(map(str, read_only)),
             limits or Limits(),
             stdin,
+            on_output=on_output,
         )
-        return self._run(job)
+        return self._run(job) if cancel is None else self._run_until(job, cancel)
+
+    def _run_until(self, job: Job, cancel: Cancel) -> Outcome:
+        with ExitStack() as stack:
+
+            def on_start(kill: Callable[[], None], _: Callable[[], int]) -> None:
+                stack.enter_context(cancel.calls(kill))
+
+            if cancel.cancelled:
+                return Outcome("cancelled")
+            outcome = self._run(replace(job, on_start=on_start))
+        unsaid = outcome.ended_by in ("infrastructure", "signal")
+        return replace(outcome, ended_by="cancelled") if cancel.cancelled and unsaid else outcome
 
     def serve(
         self,
@@ -138,15 +170,29 @@ class Sandbox(ABC):
         env: Mapping[str, str] | None = None,
         read_only: Sequence[Path] = (),
         limits: Limits,
+        counts_itself: bool = True,
+        on_output: Callable[[str, bytes], None] | None = None,
     ) -> Service:
         """Start a program that stays, and talks through the inherited descriptor `channel`.
+
+        `counts_itself`: it watches the memory of its own children where no control group does.
 
         Raises:
             SandboxError: it could not be started.
         """
         if missing := _missing([argv[0], *map(str, read_only)]):
             raise SandboxError(f"no such absolute path: {missing}")
-        job = Job(tuple(argv), {}, env or {}, tuple(map(str, read_only)), limits, b"", (channel,))
+        job = Job(
+            tuple(argv),
+            {},
+            env or {},
+            tuple(map(str, read_only)),
+            limits,
+            b"",
+            (channel,),
+            on_output=on_output,
+            counts_itself=counts_itself,
+        )
         return Service(self, job)
 
     @abstractmethod
@@ -164,6 +210,7 @@ class Service:
 
     def __init__(self, sandbox: Sandbox, job: Job) -> None:
         self._kill: Callable[[], None] | None = None
+        self._memory_kills: Callable[[], int] = lambda: 0
         self._started = threading.Event()
         self._outcome: Outcome | None = None
         # A thread of its own: the kernel ends a sandbox when the *thread* that started it ends.
@@ -183,13 +230,32 @@ class Service:
         finally:
             self._started.set()
 
-    def _on_start(self, kill: Callable[[], None]) -> None:
-        self._kill = kill
+    def _on_start(self, kill: Callable[[], None], memory_kills: Callable[[], int]) -> None:
+        self._kill, self._memory_kills = kill, memory_kills
         self._started.set()
 
     @property
     def alive(self) -> bool:
         return self._thread.is_alive()
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How it ended; None while it runs."""
+        return self._outcome
+
+    def memory_kills(self) -> int:
+        """How many of its processes the kernel has killed for memory; 0 where nothing counts."""
+        return self._memory_kills()
+
+    def kill(self) -> None:
+        """End it, without waiting."""
+        if self._kill is not None:
+            self._kill()
+
+    def ended(self, seconds: float) -> bool:
+        """Wait until nothing of it is left; False if that takes longer."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
 
     def why(self) -> str:
         """How it ended, for people."""
@@ -210,6 +276,6 @@ def _missing(paths: Sequence[str]) -> str | None:
     return next((it for it in paths if not os.path.isabs(it) or not os.path.exists(it)), None)
 
 
-def infrastructure(reason: str, wall_s: float = 0.0, stderr: bytes = b"") -> Outcome:
-    """The outcome of a run that could not be made."""
-    return Outcome("infrastructure", wall_s=wall_s, stderr=stderr, reason=reason)
+def infrastructure(reason: str, stderr: bytes = b"", pointless: bool = False) -> Outcome:
+    """The outcome of a run that could not be made; `pointless`: nor could it be at once again."""
+    return Outcome("infrastructure", stderr=stderr, reason=reason, pointless=pointless)

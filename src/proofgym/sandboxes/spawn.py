@@ -134,7 +134,7 @@ def _run(
     _restrict(root.pid, group, job.limits)
     with contextlib.suppress(BrokenPipeError):
         go.write(b"g")
-    job.on_start(root.kill)
+    job.on_start(root.kill, group.memory_kills if group else lambda: 0)
     ends = status.fileno(), out.fileno(), err.fileno()
     return _follow(process, root, group, *ends, job)
 
@@ -150,18 +150,17 @@ def _follow(
 ) -> Outcome:
     """Watch the started tree, then make sure that nothing of it is left, then say what it was."""
     limited = group is not None and "memory" in own_cgroups().covers
-    # A service keeps watch over its own children.
-    watched = not limited and not job.inherited
+    watched = not limited and not job.counts_itself
     sample = (lambda: processes.resident_bytes(root.pid)) if watched else None
     limits = job.limits
     end = os.pidfd_open(process.pid)
     try:
-        seen = supervisor.watch(end, out, err, root.kill, limits, sample)
+        seen = supervisor.watch(end, out, err, root.kill, limits, sample, job.on_output)
     finally:
         os.close(end)
     if not root.end():
         return infrastructure("the process tree could not be killed")
-    supervisor.drain(seen, out, err, limits)
+    supervisor.drain(seen, out, err, limits, job.on_output)
     usage = _reap(process)
     report = _report(status)
     cpu_s = usage.ru_utime + usage.ru_stime if usage else 0.0
@@ -194,7 +193,7 @@ def _classify(
     code = report.get("exit-code")
     # The shell's convention, and bubblewrap's: 128 + n is death by signal n.
     number = code - 128 if code is not None and 128 < code <= 192 else None
-    if group is not None and code != 0 and group.out_of_memory():
+    if group is not None and code != 0 and group.memory_kills():
         return "memory", None, number
     if code is None:
         return "infrastructure", None, None

@@ -17,6 +17,9 @@ from dataclasses import dataclass, field
 from proofgym.sandboxes.limits import Limits
 from proofgym.sandboxes.sandbox import EndedBy
 
+Hear = Callable[[str, bytes], None]  # ("stdout" or "stderr", what was written)
+Sink = Callable[[bytes], None]
+
 _CHUNK = 1 << 16
 _SAMPLE_S = 0.05  # how often memory is looked at where no cgroup does it
 
@@ -38,15 +41,17 @@ def watch(
     kill: Callable[[], None],
     limits: Limits,
     sample: Callable[[], int] | None = None,
+    hear: Hear | None = None,
 ) -> Watched:
     """Read until the pidfd `end_fd` says the main process ended; kill at the first excess.
 
     `kill` must end the whole tree and be safe to call twice. `sample` returns the tree's memory
-    in bytes, for backends without a memory cgroup. The pipes are left open for the caller.
+    in bytes, for backends without a memory cgroup. `hear` is told of output as it comes, within
+    the bound. The pipes are left open for the caller.
     """
     seen = Watched()
     deadline = time.monotonic() + limits.wall_s
-    sinks = {stdout_fd: seen.stdout, stderr_fd: seen.stderr}
+    sinks = _sinks(seen, stdout_fd, stderr_fd, hear)
     poller = select.poll()
     for fd in (end_fd, *sinks):
         poller.register(fd, select.POLLIN)
@@ -70,9 +75,11 @@ def watch(
     return seen
 
 
-def drain(seen: Watched, stdout_fd: int, stderr_fd: int, limits: Limits) -> None:
+def drain(
+    seen: Watched, stdout_fd: int, stderr_fd: int, limits: Limits, hear: Hear | None = None
+) -> None:
     """Take what is left in the pipes once every writer is dead; never waits for more."""
-    for fd, sink in ((stdout_fd, seen.stdout), (stderr_fd, seen.stderr)):
+    for fd, sink in _sinks(seen, stdout_fd, stderr_fd, hear).items():
         os.set_blocking(fd, False)
         try:
             while _read(fd, sink, seen, limits.output_bytes, lambda: None):
@@ -81,11 +88,23 @@ def drain(seen: Watched, stdout_fd: int, stderr_fd: int, limits: Limits) -> None
             pass
 
 
-def _read(fd: int, sink: bytearray, seen: Watched, bound: int, kill: Callable[[], None]) -> bool:
+def _sinks(seen: Watched, stdout: int, stderr: int, hear: Hear | None) -> dict[int, Sink]:
+    def sink(name: str, held: bytearray) -> Sink:
+        def take(data: bytes) -> None:
+            held.extend(data)
+            if hear is not None and data:
+                hear(name, data)
+
+        return take
+
+    return {stdout: sink("stdout", seen.stdout), stderr: sink("stderr", seen.stderr)}
+
+
+def _read(fd: int, sink: Sink, seen: Watched, bound: int, kill: Callable[[], None]) -> bool:
     """Read once. False at the end of the pipe, or once the bound is passed."""
     data = os.read(fd, _CHUNK)
     room = bound - len(seen.stdout) - len(seen.stderr)
-    sink += data[: max(room, 0)]
+    sink(data[: max(room, 0)])
     if len(data) > room:
         if seen.killed is None:
             seen.killed = "output"
