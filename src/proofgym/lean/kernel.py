@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from typing import Any
 from proofgym.errors import ToolchainError
 from proofgym.lean import embedded
 from proofgym.lean.replayer import SUPPORTED
-from proofgym.lean.runner import ToolchainLike, lean_options, preloaded
+from proofgym.lean.runner import ToolchainLike, is_starved, lean_options, preloaded
 from proofgym.lean.statement import Statement
 from proofgym.sandboxes import Limits, Outcome, Sandbox
 from proofgym.sandboxes.limits import MIB
@@ -57,14 +58,21 @@ class Kernel:
         ToolchainError: this Lean's library cannot be called from here.
     """
 
-    def __init__(self, toolchain: ToolchainLike, sandbox: Sandbox, limits: Limits) -> None:
+    def __init__(
+        self,
+        toolchain: ToolchainLike,
+        sandbox: Sandbox,
+        limits: Limits,
+        options: Sequence[str] = (),
+    ) -> None:
         if not toolchain.version.startswith(SUPPORTED):
             known = ", ".join(f"{it}*" for it in SUPPORTED)
             raise ToolchainError(
-                f"level 'kernel' knows Lean {known}, and this is {toolchain.version}. Use the level "
-                "'audit', or the embedded Lean."
+                f"level 'kernel' knows Lean {known}, and this is {toolchain.version}. Use the "
+                "level 'audit', or the embedded Lean."
             )
         self._toolchain, self._sandbox = toolchain, sandbox
+        self._preloaded = preloaded(toolchain, options)
         self._limits = replace(limits, output_bytes=_OUTPUT_BYTES)
         self._library, self._path = _library(toolchain)
 
@@ -76,32 +84,39 @@ class Kernel:
             return replace(problem, status=Status.INFRASTRUCTURE)
         answer = json.loads(outcome.stdout)
         name = statement.name.removeprefix("_root_.").replace("«", "").replace("»", "")
-        found = [it for it in answer["axioms"] if _spelled(it).endswith(name)]
-        if not found:
-            return Replayed(Status.INFRASTRUCTURE, f"no {name} in the compiled statement")
-        own = min(found, key=len) if len(found) > 1 else found[0]
-        return Trusted(base64.b64decode(answer["module"]), tuple(own))
+        found = [it for it in answer["axioms"] if f".{_spelled(it)}".endswith(f".{name}")]
+        if len(found) != 1:
+            return Replayed(
+                Status.INFRASTRUCTURE,
+                f"{len(found)} axioms of header and statement are called {name}; rename the theorem",
+            )
+        return Trusted(base64.b64decode(answer["module"]), tuple(found[0]))
 
     def replay(self, source: bytes, trusted: Trusted) -> Replayed:
         """Compile the candidate's file, and have the kernel check what came out of it."""
         exported = self._export(source, trusted.name)
         if problem := _problem(exported, "it could not be written out"):
             return problem
+        result = self.replay_lines(exported.stdout, trusted)
+        return replace(result, cpu_s=exported.cpu_s + result.cpu_s)
+
+    def replay_lines(self, lines: bytes, trusted: Trusted) -> Replayed:
+        """Have the kernel check an export, whoever wrote it."""
         replayed = self._run(
             [str(REPLAYER), self._library, _MODULE, json.dumps(trusted.name)],
             {f"{_MODULE}.olean": trusted.module},
-            exported.stdout,
+            lines,
         )
-        cpu = exported.cpu_s + replayed.cpu_s
         if problem := _problem(replayed, "the replay did not end well"):
-            return replace(problem, cpu_s=cpu)
-        return replace(_read(replayed.stdout), cpu_s=cpu)
+            return problem
+        return replace(_read(replayed.stdout), cpu_s=replayed.cpu_s)
 
     def _export(self, source: bytes, root: tuple[str | int, ...] | None) -> Outcome:
-        lean = [*self._toolchain.argv, *preloaded(self._toolchain), *lean_options(self._limits)]
+        lean = [*self._toolchain.argv, *self._preloaded, *lean_options(self._limits)]
         return self._run([str(EXPORTER), json.dumps(root), *lean], {}, source)
 
     def _run(self, arguments: list[str], files: dict[str, bytes], stdin: bytes) -> Outcome:
+        limits = self._limits
         for _ in range(_RETRIES + 1):
             outcome = self._sandbox.run(
                 [str(embedded.interpreter()), "-I", "-S", *arguments],
@@ -111,10 +126,12 @@ class Kernel:
                     *self._toolchain.read_only_paths,
                     *(EXPORTER, REPLAYER, Path(sys.base_prefix)),
                 ],
-                limits=self._limits,
+                limits=limits,
                 stdin=stdin,
             )
-            if outcome.ended_by != "infrastructure":
+            if is_starved(outcome, limits):
+                limits = replace(limits, wall_s=2 * limits.wall_s)
+            elif outcome.ended_by != "infrastructure":
                 break
         return outcome
 

@@ -3,11 +3,11 @@
     python -I -S replayer.py LIBLEANSHARED MODULE AXIOM < lines
 
 The environment is what the trusted side compiled: MODULE has the header's declarations, and the
-statement as an axiom of the name AXIOM (a JSON list of the name's parts). From standard input come
-the lines of `exporter.py`. They are hostile: each is checked, refers only to earlier ones, and makes
-one name, universe level, term or declaration through Lean's own constructors. Declarations go
-through the kernel one by one; the last is the proof, which must have the type of the trusted
-axiom. Then the axioms that it rests on are collected from the environment.
+statement as an axiom of the name AXIOM (a JSON list of the name's parts). From standard input
+come the lines of `exporter.py`. They are hostile: each is checked, refers only to earlier ones,
+and makes one name, universe level, term or declaration through Lean's own constructors.
+Declarations go through the kernel one by one; the last is the proof, which must have the type of
+the trusted axiom. Then the axioms that it rests on are collected from the environment.
 
 The answer is one JSON object on standard output: `{"axioms": […], "declarations": n}` or
 `{"refused": why}` or, where this program is at its limits, `{"unable": why}`.
@@ -33,13 +33,13 @@ _NIL = 1  # empty list, none, the anonymous name: all are the boxed number 0
 _ARRAY = 246
 _DEEPEST = 1_000_000
 _MAX_BOUND = 1 << 20
-_NOT_FIELDS = 0
 _EXCEPTIONS = (
-    "unknown constant,already declared,the value has another type,unsolved metavariables,"
-    "free variables,not a function,not a type,a let of another type,an ill-typed term,"
-    "an application of the wrong type,a bad projection,a theorem that is no proposition,other,"
-    "deterministic timeout,excessive memory,too deep a recursion,interrupted"
-).split(",")
+    *("unknown constant", "already declared", "the value has another type"),
+    *("unsolved metavariables", "free variables", "not a function", "not a type"),
+    *("a let of another type", "an ill-typed term", "an application of the wrong type"),
+    *("a bad projection", "a theorem that is no proposition", "other", "deterministic timeout"),
+    *("excessive memory", "too deep a recursion", "interrupted"),
+)
 _OURS = ("deterministic timeout", "excessive memory", "too deep a recursion", "interrupted")
 Name = tuple[str | int, ...]
 

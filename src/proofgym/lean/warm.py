@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -49,7 +49,12 @@ class WarmRunner:
     """Runs files in a fork server, `workers` at once; the server is started when first needed."""
 
     def __init__(
-        self, toolchain: ToolchainLike, sandbox: Sandbox, limits: Limits, workers: int | None = None
+        self,
+        toolchain: ToolchainLike,
+        sandbox: Sandbox,
+        limits: Limits,
+        workers: int | None = None,
+        options: Sequence[str] = (),
     ) -> None:
         self._toolchain, self._sandbox = toolchain, sandbox
         self._workers = workers or os.cpu_count() or 1
@@ -57,8 +62,8 @@ class WarmRunner:
         self._lock = threading.Lock()
         self._server: Server | None = None
         self._possible: bool | None = None  # whether a server ever started; None: not tried
-        self._cold = ColdRunner(toolchain, sandbox)
-        self._preloaded = preloaded(toolchain)
+        self._cold = ColdRunner(toolchain, sandbox, options)
+        self._preloaded = preloaded(toolchain, options)
         self._filter, self._pid_at = seccomp.compute_only_bytes()
         self._whole = Limits(
             wall_s=1e9,
