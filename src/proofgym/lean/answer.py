@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from proofgym.lean.assembly import KEPT, Assembled, make_ending
-from proofgym.lean.policy import Refusal, check_characters, scan
+from proofgym.lean.policy import CODE, COMMANDS, UNPROVED, Refusal, check_characters, scan
 from proofgym.lean.statement import Statement
 from proofgym.lean.tokens import Ambiguous, Token, tokens
 
 DECLARATIONS = ("theorem", "lemma")
+
+_NOT_OPENED = (COMMANDS | CODE | UNPROVED) - {"scoped"}
 
 _FENCE = re.compile(r"^[ ]*```[ ]*(\w*)[^\n]*$", re.M)
 _IMPORT = re.compile(r"^import [^\n]*$", re.M)
@@ -78,8 +80,10 @@ def _scan_command(text: str, token: Token, end: int) -> Refusal | None:
     rest = token.start + len(token.text)
     if token.text == "open":
         for other in tokens(text[rest:end]):
-            if other.kind not in ("name", "comment") and other.text not in "()":
-                return _refuse(text, rest + other.start, "command", "`open` takes names alone")
+            is_word = other.kind == "name" and other.text not in _NOT_OPENED
+            if not (is_word or other.kind == "comment" or other.text in "()"):
+                what = f"`open` takes names alone, not `{other.text}`"
+                return _refuse(text, rest + other.start, "command", what)
         return None
     # The scan sees one declaration, at the place that it has in the file.
     blank = re.sub(r"[^\n]", " ", text[:rest])

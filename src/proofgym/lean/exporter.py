@@ -25,7 +25,7 @@ from typing import Any
 _FILE, _MODULE = "Check.lean", "Check.olean"
 _BASE_AT = 0x50
 _ARRAY, _STRING, _BIG = 246, 249, 250
-_KINDS = {0: "axiom", 1: "definition", 2: "theorem", 3: "opaque", 4: "quotient"}
+_KINDS = {0: "axiom", 1: "definition", 2: "theorem"}
 _CHILDREN = {5: (0, 1), 6: (1, 2), 7: (1, 2), 8: (1, 2, 3), 10: (1,), 11: (2,)}
 
 
@@ -212,7 +212,7 @@ class Module:
         for info in self.read.array(self.read.field(self.read.root, 2)):
             value = self.read.field(info, 0)
             name = self.read.name(self.read.field(self.read.field(value, 0), 0))
-            self.known[name] = (_KINDS.get(self.read.tag(info), "inductive"), value)
+            self.known[name] = (_KINDS.get(self.read.tag(info), "other"), value)
 
     def axioms(self) -> list[list[str | int]]:
         return [list(name) for name, (kind, _) in self.known.items() if kind == "axiom"]
@@ -237,9 +237,11 @@ class Module:
         return out.lines
 
     def _terms(self, kind: str, value: int) -> list[int]:
-        term = self.read.field(self.read.field(value, 0), 2)
-        has_value = kind in ("definition", "theorem", "opaque")
-        return [term, self.read.field(value, 1)] if has_value else [term]
+        """Type and value. What is no theorem or definition must be the header's own: the replay
+        has it already, and its name is all there is to say."""
+        if kind not in ("definition", "theorem"):
+            return []
+        return [self.read.field(self.read.field(value, 0), 2), self.read.field(value, 1)]
 
     def _uses(self, out: Lines, value: int, kind: str) -> set[tuple[str | int, ...]]:
         found: set[tuple[str | int, ...]] = set()
@@ -256,6 +258,8 @@ class Module:
 
     def _declaration(self, out: Lines, kind: str, value: int) -> list[Any]:
         head = self.read.field(value, 0)
+        if kind not in ("definition", "theorem"):
+            return ["needed", out.name(self.read.field(head, 0))]
         params = [out.name(it) for it in self.read.list(self.read.field(head, 1))]
         terms = [out.term(it) for it in self._terms(kind, value)]
         line = [kind, out.name(self.read.field(head, 0)), params, *terms]

@@ -83,8 +83,10 @@ def judge_ending(
     match outcome.ended_by:
         case "infrastructure":
             return Status.INFRASTRUCTURE, outcome.reason
-        case "wall" | "cpu":
-            return Status.TIMEOUT, f"not done after {limits.wall_s:g} s ({outcome.ended_by} time)"
+        case "cpu":
+            return Status.TIMEOUT, f"not done after {limits.cpu_s:g} s (cpu time)"
+        case "wall":
+            return Status.TIMEOUT, f"not done after {limits.wall_s:g} s (wall time)"
         case "memory":
             return Status.OUT_OF_MEMORY, f"more than {limits.memory_bytes // MIB} MiB needed"
         case "output":

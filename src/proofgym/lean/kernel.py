@@ -88,7 +88,7 @@ class Kernel:
         if len(found) != 1:
             return Replayed(
                 Status.INFRASTRUCTURE,
-                f"{len(found)} axioms of header and statement are called {name}; rename the theorem",
+                f"{len(found)} axioms are called {name}; rename the theorem",
             )
         return Trusted(base64.b64decode(answer["module"]), tuple(found[0]))
 

@@ -274,6 +274,8 @@ class Replay:
         elif kind in self._level_makers:
             lower = [self._levels[_index(it)] for it in rest]
             self._levels.append(self._level_makers[kind](*lower))
+        elif kind == "needed":
+            self._need(_index(rest[0]))
         elif kind in ("theorem", "definition"):
             self._declare(kind, *rest)
         elif method := getattr(self, f"_term_{kind}", None):
@@ -342,6 +344,12 @@ class Replay:
 
     def _term_text(self, content: str) -> tuple[int, int]:
         return self._make["literal"](self._lean.object(1, self._lean.string(content))), 0
+
+    def _need(self, name: int) -> None:
+        """Something of the header that no line can make."""
+        if self._env.find(self._names[name]) is None:
+            spelled = ".".join(map(str, self._spelled[name]))
+            raise Unable(f"{spelled} is no theorem, no definition, and none of the header's")
 
     def _declare(
         self, kind: str, name: int, params: list[int], type_: int, value: int, hints: Any = None
