@@ -12,12 +12,15 @@ import argparse
 import json
 import statistics
 import time
+from pathlib import Path
 
+from proofgym import tasks
 from proofgym.lean.checker import LeanChecker
 from proofgym.lean.toolchain import find_toolchain
 from proofgym.sandboxes import choose_sandbox
-from proofgym.tasks.lean_core import lean_core
 from proofgym.types import LEVELS
+
+HELD_OUT = Path(tasks.__file__).parent / "data/lean_core/heldout.jsonl"
 
 
 def measure(level: str, pairs: list[tuple[str, str]]) -> dict[str, float]:
@@ -41,8 +44,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--limit", type=int, help="only so many proofs")
     limit = parser.parse_args().limit
-    tasks = lean_core("heldout").load()[:limit]
-    pairs = [(task.data["statement"], task.data["proof"]) for task in tasks]
+    rows = [json.loads(line) for line in HELD_OUT.read_text(encoding="utf-8").splitlines()]
+    pairs = [(row["statement"], row["proof"]) for row in rows[:limit]]
     print(f"{len(pairs)} proofs\n{'level':10s} passed  wall p50   cpu p50  wall max  (ms)")
     results = {}
     for level in LEVELS:

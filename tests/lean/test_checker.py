@@ -111,9 +111,7 @@ def _read(path: Path) -> str:
 
 def children() -> set[int]:
     listing = Path(f"/proc/{os.getpid()}/task")
-    return {
-        int(pid) for task in listing.iterdir() for pid in _read(task / "children").split()
-    }
+    return {int(pid) for task in listing.iterdir() for pid in _read(task / "children").split()}
 
 
 @pytest.mark.parametrize(("statement", "proof"), RIGHT)
