@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import Field
 
@@ -22,6 +22,11 @@ class Status(StrEnum):
     OUT_OF_MEMORY = "out_of_memory"
     CRASHED = "crashed"
     INFRASTRUCTURE = "infrastructure"
+
+
+Level = Literal["elaborate", "audit", "kernel"]
+"""What a Lean proof must pass; see `lean/checker.py`."""
+LEVELS: tuple[str, ...] = get_args(Level)
 
 
 @dataclass(frozen=True, slots=True)

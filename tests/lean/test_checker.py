@@ -206,18 +206,18 @@ def test_equal_checks_are_remembered(checker: LeanChecker) -> None:
 
 
 def test_endless_elaboration_costs_only_itself(toolchain: Toolchain) -> None:
-    limits = replace(LEAN_LIMITS, wall_s=1.5)
+    limits = replace(LEAN_LIMITS, wall_s=60, cpu_s=1)
     with LeanChecker(toolchain, SANDBOXES[0], limits=limits, workers=4) as short:
         slow = ("theorem slow : True", "  repeat (have : True := trivial)\n  trivial")
         began = time.monotonic()
         verdicts = short.check_many([slow, RIGHT[0], RIGHT[1]], threads=3)
         assert [it.status for it in verdicts] == [Status.TIMEOUT, Status.PASSED, Status.PASSED]
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 30
         assert not short.check(*slow).detail["cached"]
 
 
 def test_memory_costs_only_itself(toolchain: Toolchain) -> None:
-    limits = replace(LEAN_LIMITS, memory_bytes=100 * MIB, wall_s=30)
+    limits = replace(LEAN_LIMITS, memory_bytes=100 * MIB, cpu_s=10)
     with LeanChecker(toolchain, SANDBOXES[0], limits=limits) as small:
         verdict = small.check("theorem big : True", "  repeat (have : True := trivial)\n  trivial")
         assert verdict.status in (Status.OUT_OF_MEMORY, Status.TIMEOUT, Status.FAILED)

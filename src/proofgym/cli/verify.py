@@ -4,26 +4,48 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
 from proofgym.errors import ConfigError
+from proofgym.types import LEVELS, Level
 
 
 def verify(
-    file: Annotated[Path, typer.Argument(help="An ordinary Lean file.")],
+    file: Annotated[Path, typer.Argument(help="An ordinary Lean file, or a model's answer.")],
+    statement: Annotated[
+        str | None,
+        typer.Option(help="A trusted `theorem NAME binders : TYPE` that the file must prove."),
+    ] = None,
+    level: Annotated[
+        str, typer.Option(help="With --statement: elaborate, audit or kernel.")
+    ] = "audit",
     toolchain: Annotated[str | None, typer.Option(help="A lean binary or Lake project.")] = None,
-    timeout: Annotated[float, typer.Option(help="Wall-clock seconds.")] = 60.0,
+    timeout: Annotated[float, typer.Option(help="Seconds.")] = 60.0,
 ) -> None:
     """Check every theorem of a Lean file in a sandbox; exit status 1 unless all count as proved.
 
+    With --statement the file is an answer printed by a model, fenced or not, and what counts is
+    that it proves that statement.
+
     Example: proofgym verify MyTheorems.lean
+
+    Example: proofgym verify answer.md --statement "theorem two : 1 + 1 = 2" --level kernel
     """
-    from proofgym.lean.file import check_file
+    from proofgym.lean.file import check_file, check_file_for
 
     if not file.is_file():
         raise ConfigError(f"no file {file}")
+    if level not in LEVELS:
+        raise ConfigError(f"--level must be one of {', '.join(LEVELS)}, not {level!r}")
+    if statement is not None:
+        text = file.read_bytes().decode(errors="replace")
+        found = check_file_for(
+            statement, text, toolchain=toolchain, cpu_s=timeout, level=cast(Level, level)
+        )
+        print(f"{found.status}  {found.message}".rstrip())
+        sys.exit(0 if found.status == "passed" else 1)
     report = check_file(file.read_bytes(), toolchain=toolchain, wall_s=timeout)
     for name, verdict in report.theorems:
         print(f"{verdict.status:8s} {name}" + (f"  {verdict.message}" if verdict.message else ""))

@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 from proofgym.config import Config
 from proofgym.errors import SandboxError, TaskError
 from proofgym.tasks.tasks import Tasks, check_statements
-from proofgym.types import Task, Verdict
+from proofgym.types import Level, Task, Verdict
 
 if TYPE_CHECKING:
     from proofgym.lean.checker import LeanChecker
@@ -24,9 +24,16 @@ class Lean(Config):
     header: str = ""
     """Trusted Lean text before every statement, such as `import Mathlib`."""
     timeout: float = Field(10.0, gt=0)
-    """Wall-clock seconds one proof may take."""
+    """Processor seconds one proof may take; on a busy machine it may wait three times as long."""
     memory_mb: int = Field(2048, ge=64)
     """Memory one proof may take."""
+    level: Level = "audit"
+    """What a proof must pass: Lean's elaboration; also the audit of its type and axioms; also a
+    replay through the kernel in a second process."""
+    goals: bool = False
+    """Tell the goals at a failed proof's first error, in the verdict's `detail["goals"]`."""
+    heartbeats: int | None = Field(None, ge=1)
+    """Lean's deterministic limit, in thousands of allocations; None is Lean's own (200,000)."""
 
     sandbox: str | None = None
     """`bubblewrap`, `namespaces` or `limits_only`; None takes the best that works here."""
@@ -54,8 +61,18 @@ class Lean(Config):
 
         toolchain = find_toolchain(self.toolchain)
         sandbox = choose_sandbox(self.require, self.sandbox)
-        limits = Limits(wall_s=self.timeout, cpu_s=self.timeout, memory_bytes=self.memory_mb << 20)
-        checker = LeanChecker(toolchain, sandbox, limits, self.header)
+        limits = Limits(
+            wall_s=3 * self.timeout, cpu_s=self.timeout, memory_bytes=self.memory_mb << 20
+        )
+        checker = LeanChecker(
+            toolchain,
+            sandbox,
+            limits,
+            self.header,
+            level=self.level,
+            goals=self.goals,
+            heartbeats=self.heartbeats,
+        )
         return LeanJudge(checker, f"{toolchain.describe()}, sandbox {sandbox.name}")
 
 

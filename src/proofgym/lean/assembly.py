@@ -17,6 +17,8 @@ from proofgym.lean.messages import Message
 from proofgym.lean.statement import Statement
 
 _INDENT = 2
+KEPT = _INDENT
+"""`Assembled.removed` where the columns are those of the text as written."""
 _AXIOMS = re.compile(
     r"'[^\n]+' (?:(does not depend on any axioms)|depends on axioms: \[(.*)\])", re.DOTALL
 )
@@ -73,7 +75,7 @@ class Ending:
         return text.replace(self.mark, "_")
 
 
-def _make_ending(name: str, first: int, rest: Sequence[str]) -> Ending:
+def make_ending(name: str, first: int, rest: Sequence[str]) -> Ending:
     """The type question, on line `first`, and the commands `rest` after it."""
     mark = f"proofgym_{secrets.token_hex(12)}"
     lines = [f"set_option pp.all true in #check (fun {mark} : Prop => @{name})", *rest]
@@ -121,7 +123,7 @@ def assemble_check(header: str, statement: Statement, proof: str) -> Assembled:
     head = f"{before}{statement.text} := by\n"
     proof_line = head.count("\n") + 1
     first = proof_line + block.count("\n") + 2
-    ending = _make_ending(statement.name, first, [f"#print axioms {statement.name}"])
+    ending = make_ending(statement.name, first, [f"#print axioms {statement.name}"])
     source = f"{head}{block}\n\n{ending.source}"
     return Assembled(source, before.count("\n") + 1, proof_line, removed, ending)
 
@@ -134,7 +136,7 @@ def assemble_alone(header: str, statement: Statement, axioms: Sequence[str]) -> 
     before = _header(header)
     head = f"{before}{statement.as_axiom}\n"
     first = head.count("\n") + 1
-    ending = _make_ending(statement.name, first, [f"#print {name}" for name in axioms])
+    ending = make_ending(statement.name, first, [f"#print {name}" for name in axioms])
     return Assembled(head + ending.source, before.count("\n") + 1, first, 0, ending)
 
 

@@ -12,25 +12,36 @@ import hashlib
 import os
 import signal
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 from proofgym.errors import TaskError, VerifierError
+from proofgym.lean.answer import assemble_answer, read_answer
 from proofgym.lean.assembly import Assembled, Baseline, assemble_alone, assemble_check
-from proofgym.lean.judge import judge, judge_text, never_ran, read_baseline
+from proofgym.lean.goals import find_goals
+from proofgym.lean.judge import (
+    judge,
+    judge_answer,
+    judge_replay,
+    judge_text,
+    never_ran,
+    read_baseline,
+)
+from proofgym.lean.kernel import Kernel, Replayed, Trusted
 from proofgym.lean.memory import Memory
-from proofgym.lean.runner import ColdRunner, Runner, ToolchainLike
+from proofgym.lean.messages import read_messages
+from proofgym.lean.runner import ColdRunner, Runner, ToolchainLike, heartbeat_options, is_starved
 from proofgym.lean.statement import Statement, parse_statement
 from proofgym.lean.warm import Mode, WarmRunner, can_be_warm, lean_pool_settings
 from proofgym.sandboxes import Limits, Outcome, Sandbox
 from proofgym.sandboxes.cancel import Cancel
 from proofgym.sandboxes.limits import MIB
 from proofgym.sandboxes.pool_settings import PoolSettings
-from proofgym.types import Status, Verdict
+from proofgym.types import Level, Status, Verdict
 
-LEAN_LIMITS = Limits(wall_s=20.0, cpu_s=20.0, memory_bytes=2048 * MIB, output_bytes=1 * MIB)
+LEAN_LIMITS = Limits(wall_s=60.0, cpu_s=20.0, memory_bytes=2048 * MIB, output_bytes=1 * MIB)
 ALLOWED_AXIOMS = ("propext", "Quot.sound", "Classical.choice")
 
 _RETRIES = 2
@@ -50,6 +61,16 @@ class LeanChecker:
         workers: checks under way at once in a warm Lean; None: one a processor.
         mode: `attempt` keeps a warm Lean for many thousand checks, `batch` for `batch` of them.
         pool: sizes and budgets of the pool of warm Leans, in place of the three above.
+        level: what a proof must pass. `elaborate`: the policy scan, and Lean's elaboration without
+            an error. `audit`: also its type and axioms. `kernel`: also a replay through the kernel
+            in a process that never ran the candidate's code (see `kernel.py`).
+        goals: tell the goals at a failed proof's first error (one more check where Lean's message
+            does not have them), in `detail["goals"]`.
+        heartbeats: Lean's deterministic limit, in thousands of allocations a declaration; None
+            is Lean's own (200,000).
+
+    Raises:
+        ToolchainError: level `kernel` is not possible with this Lean.
     """
 
     def __init__(
@@ -64,27 +85,37 @@ class LeanChecker:
         mode: Mode = "attempt",
         batch: int = 64,
         pool: PoolSettings | None = None,
+        level: Level = "audit",
+        goals: bool = False,
+        heartbeats: int | None = None,
     ) -> None:
+        self._level, self._goals = level, goals
+        options = heartbeat_options(heartbeats)
+        kernel = level == "kernel"
+        self._kernel = Kernel(toolchain, sandbox, limits, options) if kernel else None
         self._header = header.replace("\r\n", "\n")
         self._limits = limits
         self._allowed = tuple(allowed_axioms)
         self._runner: Runner
         if can_be_warm(toolchain, sandbox) if warm is None else warm:
             sizes = pool or lean_pool_settings(limits, workers or os.cpu_count() or 1, mode, batch)
-            self._runner = WarmRunner(toolchain, sandbox, limits, header=self._header, pool=sizes)
+            self._runner = WarmRunner(
+                toolchain, sandbox, limits, header=self._header, pool=sizes, options=options
+            )
         else:
-            self._runner = ColdRunner(toolchain, sandbox)
+            self._runner = ColdRunner(toolchain, sandbox, options)
         self._context = _digest(
             self._header,
             toolchain.kind,
             toolchain.version,
             *toolchain.argv,
             repr(sorted(toolchain.env.items())),
-            repr(limits),
+            repr((limits, level, goals, options)),
             *self._allowed,
         )
         self._verdicts = Memory[Verdict]()
         self._baselines = Memory[Baseline | Verdict | TaskError]()
+        self._compiled = Memory[Trusted | Replayed]()
 
     def check(self, statement: str, proof: str, cancel: Cancel | None = None) -> Verdict:
         """Judge one proof: the tactic block that follows `statement := by` and a new line.
@@ -99,11 +130,45 @@ class LeanChecker:
         proof = proof.replace("\r\n", "\n")
         if early := judge_text(proof):
             return early
-        key = _digest(self._context, parsed.text, proof)
+        return self._remember(
+            parsed, "proof", proof, lambda text: assemble_check(self._header, parsed, text), cancel
+        )
+
+    def check_answer(self, statement: str, text: str, cancel: Cancel | None = None) -> Verdict:
+        """Judge a whole file that a model printed, with or without a fenced block around it: the
+        theorem of the statement's name must have the statement's type. See `answer.py` for what
+        else may be in it.
+
+        Raises:
+            TaskError: the statement itself is wrong (its form, or Lean refuses it).
+        """
+        parsed = parse_statement(statement)
+        text = text.replace("\r\n", "\n")
+        answer = read_answer(text, parsed.name)
+        if early := judge_answer(answer, parsed.name):
+            return early
+        return self._remember(
+            parsed,
+            "answer",
+            text,
+            lambda it: assemble_answer(self._header, parsed, read_answer(it, parsed.name)),
+            cancel,
+        )
+
+    def _remember(
+        self,
+        statement: Statement,
+        form: str,
+        written: str,
+        assemble: Callable[[str], Assembled],
+        cancel: Cancel | None,
+    ) -> Verdict:
+        """The verdict, made now or known already."""
+        key = _digest(self._context, statement.text, form, written)
         known = True
         while known:
             verdict, known = self._verdicts.get_or_make(
-                key, lambda: self._check(parsed, proof, cancel), _is_lasting
+                key, lambda: self._check(statement, written, assemble, cancel), _is_lasting
             )
             if "cancelled" not in verdict.detail or (cancel is not None and cancel.cancelled):
                 break
@@ -149,15 +214,43 @@ class LeanChecker:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _check(self, statement: Statement, proof: str, cancel: Cancel | None) -> Verdict:
+    def _check(
+        self,
+        statement: Statement,
+        written: str,
+        assemble: Callable[[str], Assembled],
+        cancel: Cancel | None,
+    ) -> Verdict:
         began = time.monotonic()
-        baseline = self._baseline(statement)
+        verdict = self._judge(statement, assemble(written), cancel)
+        if self._goals and verdict.status is Status.FAILED:
+            goals = find_goals(written, verdict.message, lambda text: self._ask(assemble(text)))
+            verdict = replace(verdict, detail={**verdict.detail, "goals": goals})
+        return replace(verdict, seconds=time.monotonic() - began)
+
+    def _judge(self, statement: Statement, file: Assembled, cancel: Cancel | None) -> Verdict:
+        baseline = None if self._level == "elaborate" else self._baseline(statement)
         if isinstance(baseline, Verdict):
             return baseline
-        file = assemble_check(self._header, statement, proof)
-        outcome = self._run(file, cancel)
-        verdict = judge(file, outcome, baseline, self._limits)
-        return replace(verdict, seconds=time.monotonic() - began)
+        verdict = judge(file, self._run(file, cancel), baseline, self._limits)
+        if self._kernel is None or verdict.status is not Status.PASSED or baseline is None:
+            return verdict
+        return judge_replay(verdict, self._replay(self._kernel, statement, file), baseline)
+
+    def _replay(self, kernel: Kernel, statement: Statement, file: Assembled) -> Replayed:
+        trusted, _ = self._compiled.get_or_make(
+            statement.text,
+            lambda: kernel.compile(self._header, statement),
+            lambda it: isinstance(it, Trusted),
+        )
+        if isinstance(trusted, Replayed):
+            return trusted
+        return kernel.replay(file.source.encode(), trusted)
+
+    def _ask(self, file: Assembled) -> list[tuple[str, str]]:
+        """What Lean says of another proof: (place, text) of each message."""
+        messages = read_messages(self._run(file).stdout)
+        return [(file.place(message), message.text) for message in messages]
 
     def _baseline(self, statement: Statement) -> Baseline | Verdict:
         """What the statement means alone; a verdict if the machinery failed.
@@ -179,10 +272,16 @@ class LeanChecker:
         return read_baseline(file, outcome, statement, self._allowed)
 
     def _run(self, file: Assembled, cancel: Cancel | None = None) -> Outcome:
-        """Run Lean; a fault of the machinery is tried again in a fresh sandbox, with a bound."""
-        source = file.source.encode()
+        """Run Lean. Tried again, with a bound: a fault of the machinery, in a fresh sandbox, and a
+        wall-clock timeout that left processor time unused, with twice as long a wait. A busy
+        machine is not the proof's fault; the turn in the queue is taken anew, so that the others
+        go on meanwhile."""
+        source, limits = file.source.encode(), self._limits
         for attempt in range(_RETRIES + 1):
-            outcome = self._runner.run(source, self._limits, cancel)
+            outcome = self._runner.run(source, limits, cancel)
+            if is_starved(outcome, limits):
+                limits = replace(limits, wall_s=2 * limits.wall_s)
+                continue
             if outcome.pointless or not _is_doubtful(outcome):
                 break
             if attempt < _RETRIES:

@@ -11,14 +11,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from proofgym.lean.assembly import Unsigned, read_axioms
-from proofgym.lean.checker import ALLOWED_AXIOMS, LEAN_LIMITS
+from proofgym.lean.checker import ALLOWED_AXIOMS, LEAN_LIMITS, LeanChecker
 from proofgym.lean.judge import judge_ending, shown, verdict
 from proofgym.lean.messages import Message, read_messages
 from proofgym.lean.runner import ColdRunner
 from proofgym.lean.tokens import Token, tokens
 from proofgym.lean.toolchain import find_toolchain
 from proofgym.sandboxes import Outcome, Sandbox, choose_sandbox
-from proofgym.types import Status, Verdict
+from proofgym.types import Level, Status, Verdict
 
 _THEOREMS = ("theorem", "lemma")
 _SCOPES = ("namespace", "section", "mutual")
@@ -83,6 +83,35 @@ def check_file(
     )
     words = {token.text.rpartition(".")[2] for token in read if token.kind == "name"}
     return _report(text, theorems, outcome, declared, tuple(sorted(words & _CAUTION)))
+
+
+def check_file_for(
+    statement: str,
+    text: str,
+    *,
+    toolchain: str | None = None,
+    sandbox: Sandbox | None = None,
+    header: str = "",
+    cpu_s: float = LEAN_LIMITS.cpu_s,
+    level: Level = "audit",
+) -> Verdict:
+    """Check a whole file that a model printed against a trusted statement; one call of
+    `LeanChecker.check_answer`, which is the way to check many.
+
+    Raises:
+        TaskError: the statement itself is wrong.
+        ToolchainError, SandboxError: there is no Lean, or nothing to run it in.
+    """
+    made = LeanChecker(
+        find_toolchain(toolchain),
+        sandbox or choose_sandbox(),
+        replace(LEAN_LIMITS, cpu_s=cpu_s, wall_s=3 * cpu_s),
+        header=header,
+        warm=False,
+        level=level,
+    )
+    with made as checker:
+        return checker.check_answer(statement, text)
 
 
 def _with(text: str, questions: Sequence[str]) -> str:

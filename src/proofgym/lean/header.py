@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -35,21 +35,22 @@ class Header:
     paths: tuple[Path, ...] = ()
 
 
-def load_header(toolchain: ToolchainLike, header: str) -> Header:
-    """A snapshot for this header, made now where missing.
+def load_header(toolchain: ToolchainLike, header: str, options: Sequence[str] = ()) -> Header:
+    """A snapshot for this header, made now where missing; `options` are Lean's (`-D…`).
 
     Where Lean cannot make one (too old, or the header is wrong, which the checks then report),
     the checks import the header each by itself, or start behind the core library at least.
     """
     if not header.strip() and toolchain.kind == "embedded":
-        return Header(preloaded(toolchain))
+        return Header(preloaded(toolchain, options))
     library = shared_library(toolchain)
-    if not header.strip() or library is None or not _can_save(library):
-        return Header(preloaded(toolchain))
+    # A snapshot holds the options it was made with: with others, the header is read each time.
+    if not header.strip() or library is None or options or not _can_save(library):
+        return Header(preloaded(toolchain, options))
     folder = _root() / _digest(toolchain, header)
     file = folder / "header.snap"
     if not file.is_file() and not _save(toolchain, library, header, folder):
-        return Header(preloaded(toolchain))
+        return Header(preloaded(toolchain, options))
     with contextlib.suppress(OSError):
         os.utime(folder)  # for `_forget_old`
     return Header((f"--incr-load={file}",), (folder,))

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from proofgym.errors import TaskError
+from proofgym.lean.answer import Answer, has_target, scan_answer
 from proofgym.lean.assembly import Assembled, Baseline, Unsigned, read_axioms
+from proofgym.lean.kernel import Replayed
 from proofgym.lean.messages import Message, read_messages
 from proofgym.lean.policy import scan
 from proofgym.lean.statement import Statement
@@ -28,6 +30,18 @@ def judge_text(proof: str) -> Verdict | None:
     return None
 
 
+def judge_answer(answer: Answer, name: str) -> Verdict | None:
+    """The same for a whole file."""
+    if name not in answer.text:
+        return verdict(Status.FAILED, f"there is no theorem {name} in the answer")
+    if refusal := scan_answer(answer):
+        shown = f"{refusal.line + answer.before}:{refusal.column}: {refusal.message}"
+        return verdict(Status.REJECTED, shown, policy=refusal.slug)
+    if not has_target(answer, name):
+        return verdict(Status.FAILED, f"there is no theorem {name} in the answer")
+    return None
+
+
 def never_ran(outcome: Outcome) -> bool:
     """Lean ended with an error status and without one word of its own: it never got to work."""
     spoke = (b"PANIC", b"uncaught exception", b"overflow", b"out of memory", b"bad_alloc")
@@ -39,8 +53,9 @@ def never_ran(outcome: Outcome) -> bool:
     )
 
 
-def judge(file: Assembled, outcome: Outcome, baseline: Baseline, limits: Limits) -> Verdict:
-    """Turn how Lean ended, and what it said, into a verdict."""
+def judge(file: Assembled, outcome: Outcome, baseline: Baseline | None, limits: Limits) -> Verdict:
+    """Turn how Lean ended, and what it said, into a verdict. Without a baseline nothing is asked
+    of the type and the axioms but that the theorem has some."""
     messages = read_messages(outcome.stdout)
     notes: dict[str, Any] = {
         "messages": [_shown(file, it) for it in messages if it.line < file.ending.first][:_SHOWN],
@@ -72,8 +87,10 @@ def judge_ending(
             return Status.INFRASTRUCTURE, outcome.reason
         case "cancelled":
             return Status.INFRASTRUCTURE, "cancelled"
-        case "wall" | "cpu":
-            return Status.TIMEOUT, f"not done after {limits.wall_s:g} s ({outcome.ended_by} time)"
+        case "cpu":
+            return Status.TIMEOUT, f"not done after {limits.cpu_s:g} s (cpu time)"
+        case "wall":
+            return Status.TIMEOUT, f"not done after {limits.wall_s:g} s (wall time)"
         case "memory":
             return Status.OUT_OF_MEMORY, f"more than {limits.memory_bytes // MIB} MiB needed"
         case "output":
@@ -99,21 +116,44 @@ def _judge_claims(
     file: Assembled,
     messages: Sequence[Message],
     outcome: Outcome,
-    baseline: Baseline,
+    baseline: Baseline | None,
     notes: dict[str, Any],
 ) -> Verdict:
     """No error: now the positive signs. Raises `Unsigned` where one is missing."""
     answers = file.ending.answers(messages)
-    if file.ending.type_text(answers) != baseline.type_text:
+    type_text = file.ending.type_text(answers)
+    if baseline is not None and type_text != baseline.type_text:
         raise Unsigned("the theorem does not have the type of the statement")
     axioms = read_axioms(answers.get(file.ending.last, ""))
     notes["axioms"] = list(axioms)
-    if outside := [name for name in axioms if name not in baseline.axioms]:
-        what = "leaves something unproved" if "sorryAx" in outside else "rests on other axioms"
-        return verdict(Status.REJECTED, f"the proof {what}: {', '.join(outside)}", **notes)
+    if baseline is not None and (refusal := _outside(axioms, baseline)):
+        return verdict(Status.REJECTED, refusal, **notes)
     if outcome.status != 0:
         raise Unsigned(f"Lean ended with status {outcome.status} without an error")
     return verdict(Status.PASSED, "", **notes)
+
+
+def _outside(axioms: Sequence[str], baseline: Baseline) -> str:
+    """What is wrong with the axioms of a proof; nothing if they are all allowed."""
+    outside = [name for name in axioms if name not in baseline.axioms]
+    if not outside:
+        return ""
+    what = "leaves something unproved" if "sorryAx" in outside else "rests on other axioms"
+    return f"the proof {what}: {', '.join(outside)}"
+
+
+def judge_replay(audited: Verdict, replayed: Replayed, baseline: Baseline) -> Verdict:
+    """The verdict of level `kernel` on a proof that passed the audit. What did not replay does not
+    pass, and says so."""
+    detail = {**audited.detail, "cpu_s": audited.detail["cpu_s"] + replayed.cpu_s}
+    status, message = replayed.status, replayed.message
+    if status is Status.PASSED:
+        refusal = _outside(replayed.axioms, baseline)
+        status, message = (Status.REJECTED, refusal) if refusal else (status, "")
+    if status is Status.PASSED:
+        detail |= {"replayed": replayed.declarations, "axioms": list(replayed.axioms)}
+        return verdict(status, "", **detail)
+    return verdict(status, f"passed the audit, but not the kernel's replay: {message}", **detail)
 
 
 def read_baseline(

@@ -73,7 +73,7 @@ class Refusal:
 
 def scan(proof: str, max_bytes: int = MAX_BYTES) -> Refusal | None:
     """The first reason to refuse `proof`, or None."""
-    if found := _characters(proof, max_bytes):
+    if found := check_characters(proof, max_bytes):
         return found
     try:
         read = [token for token in tokens(proof) if token.kind != "comment"]
@@ -87,7 +87,8 @@ def _at(proof: str, offset: int, slug: str, message: str) -> Refusal:
     return Refusal(slug, message, before.count("\n") + 1, offset - (before.rfind("\n") + 1))
 
 
-def _characters(proof: str, max_bytes: int) -> Refusal | None:
+def check_characters(proof: str, max_bytes: int = MAX_BYTES) -> Refusal | None:
+    """Size, encoding, control characters."""
     try:
         size = len(proof.encode())
     except UnicodeEncodeError as error:

@@ -10,6 +10,7 @@ from proofgym.sandboxes import Limits, Outcome, Sandbox
 from proofgym.sandboxes.cancel import Cancel
 
 _FILE = "Check.lean"
+_USED_UP = 0.8  # of its processor time: so much and it was not starved
 
 
 class ToolchainLike(Protocol):
@@ -38,9 +39,11 @@ class Runner(Protocol):
 class ColdRunner:
     """A fresh sandbox and a fresh Lean for each file: nothing can pass from one to the next."""
 
-    def __init__(self, toolchain: ToolchainLike, sandbox: Sandbox) -> None:
+    def __init__(
+        self, toolchain: ToolchainLike, sandbox: Sandbox, options: Sequence[str] = ()
+    ) -> None:
         self._toolchain, self._sandbox = toolchain, sandbox
-        self._preloaded = preloaded(toolchain)
+        self._preloaded = preloaded(toolchain, options)
 
     def run(self, source: bytes, limits: Limits, cancel: Cancel | None = None) -> Outcome:
         return self._sandbox.run(
@@ -56,10 +59,21 @@ class ColdRunner:
         """Nothing is kept."""
 
 
-def preloaded(toolchain: ToolchainLike) -> tuple[str, ...]:
-    """Arguments that spare the import of the core library, for toolchains that have them."""
-    make = getattr(toolchain, "preloaded", tuple)
-    return make()
+def preloaded(toolchain: ToolchainLike, options: Sequence[str] = ()) -> tuple[str, ...]:
+    """`options` (`-D…`), with what spares the import of the core library where there is such."""
+    make = getattr(toolchain, "preloaded", None)
+    return tuple(options) if make is None else make(*options)
+
+
+def heartbeat_options(heartbeats: int | None) -> tuple[str, ...]:
+    """Lean's limit on thousands of small allocations of one declaration: the same proof reaches
+    it at the same place on any machine, however busy."""
+    return () if heartbeats is None else (f"-DmaxHeartbeats={heartbeats}",)
+
+
+def is_starved(outcome: Outcome, limits: Limits) -> bool:
+    """Ended by the wall clock with processor time unused: the machine was busy, not the proof."""
+    return outcome.ended_by == "wall" and outcome.cpu_s < _USED_UP * limits.cpu_s
 
 
 def lean_options(limits: Limits) -> list[str]:

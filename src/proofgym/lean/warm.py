@@ -13,7 +13,7 @@ import os
 import threading
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -77,6 +77,7 @@ class WarmRunner:
         workers: int | None = None,
         header: str = "",
         pool: PoolSettings | None = None,
+        options: Sequence[str] = (),
     ) -> None:
         self._toolchain, self._sandbox, self._text = toolchain, sandbox, header
         settings = pool or lean_pool_settings(limits, workers or os.cpu_count() or 1)
@@ -84,7 +85,8 @@ class WarmRunner:
         self._lock = threading.Lock()
         self._header: Header | None = None
         self._possible: bool | None = None  # whether a server ever started; None: not tried
-        self._cold = ColdRunner(toolchain, sandbox)
+        self._cold = ColdRunner(toolchain, sandbox, options)
+        self._options = options
         self._filter, self._pid_at = seccomp.compute_only_bytes()
         self._overheads = Waits()
         self._lost = self._alone = 0
@@ -168,7 +170,7 @@ class WarmRunner:
     def _start(self, seconds: float) -> Server:
         with self._lock:
             if self._header is None:  # may take long, but happens once
-                self._header = load_header(self._toolchain, self._text)
+                self._header = load_header(self._toolchain, self._text, self._options)
         server = Server(self._toolchain, self._sandbox, self._whole, self._header, seconds)
         self._possible = True
         return server
