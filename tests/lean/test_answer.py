@@ -163,7 +163,7 @@ class Script:
     def __init__(self, *outcomes: Outcome) -> None:
         self.outcomes, self.walls = list(outcomes), list[float]()
 
-    def run(self, source: bytes, limits: Limits) -> Outcome:
+    def run(self, source: bytes, limits: Limits, cancel: object = None) -> Outcome:
         self.walls.append(limits.wall_s)
         return self.outcomes.pop(0)
 
