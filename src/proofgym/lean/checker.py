@@ -131,6 +131,10 @@ class LeanChecker:
         file = assemble_check(self._header, statement, proof)
         outcome = self._run(file)
         verdict = judge(file, outcome, baseline, self._limits)
+        if never_ran(outcome) and isinstance(self._elaborate_alone(statement), Baseline):
+            # Lean starts for the statement but not for this proof: then the proof ended it.
+            why = f"Lean ended with status {outcome.status} before it said a word"
+            verdict = replace(verdict, status=Status.CRASHED, reward=0.0, message=why)
         return replace(verdict, seconds=time.monotonic() - began)
 
     def _baseline(self, statement: Statement) -> Baseline | Verdict:

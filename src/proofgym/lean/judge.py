@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from proofgym.errors import TaskError
-from proofgym.lean.assembly import Assembled, Baseline, Unsigned, read_axioms
+from proofgym.lean.assembly import Assembled, Baseline, Unsigned, is_axiom, read_axioms
 from proofgym.lean.messages import Message, read_messages
 from proofgym.lean.policy import scan
 from proofgym.lean.statement import Statement
@@ -136,7 +136,7 @@ def read_baseline(
     except Unsigned as error:
         return TaskError(f"Lean did not finish the statement {statement.name!r}: {error}")
     lines = zip(allowed, range(file.ending.first + 1, file.ending.last + 1), strict=True)
-    declared = [name for name, line in lines if answers.get(line, "").startswith("axiom ")]
+    declared = [name for name, line in lines if is_axiom(name, answers.get(line, ""))]
     return Baseline(type_text, frozenset(declared))
 
 
