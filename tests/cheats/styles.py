@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 from proofgym.lean.tokens import tokens
@@ -80,7 +81,9 @@ def _renamed(names: list[str]) -> Style:
     def style(statement: str, goal: str, proof: str) -> tuple[str, str] | None:
         old = re.findall(r"[\w']+", " ".join(re.findall(r"\(([^():]+) :", statement)))
         old = list(dict.fromkeys(old))
-        if not 0 < len(old) <= len(names) or set(old) & set(re.findall(r"∃ (\w+)|∀ (\w+)", statement)):
+        if not 0 < len(old) <= len(names) or set(old) & set(
+            re.findall(r"∃ (\w+)|∀ (\w+)", statement)
+        ):
             return None
         new = dict(zip(old, names, strict=False))
         return _replace(statement, new), _replace(proof, new)
@@ -101,7 +104,9 @@ def _replace(text: str, new: dict[str, str]) -> str:
 STYLES: dict[str, Style] = {
     "as it is": lambda statement, goal, proof: (statement, proof),
     "column 0": lambda statement, goal, proof: (
-        statement, "\n".join(line[2:] for line in proof.split("\n"))),
+        statement,
+        "\n".join(line[2:] for line in proof.split("\n")),
+    ),
     "deep indentation": lambda statement, goal, proof: (statement, _deeper(proof, 9) + "\n\n\n"),
     "one line": _one_line,
     "trailing comments": _each_line("  -- no sorry, no axiom"),
@@ -118,7 +123,8 @@ STYLES: dict[str, Style] = {
     "by in brackets": _wrap("  exact (by\nPROOF\n    : GOAL)"),
     "by contradiction": _wrap(
         "  refine Classical.byContradiction fun not_axiom => not_axiom ?_\n"
-        "  clear not_axiom\n  focus\nPROOF"),
+        "  clear not_axiom\n  focus\nPROOF"
+    ),
     "where": _wrap("  exact helper\nwhere\n  helper : GOAL := by\nPROOF"),
     "let rec": _wrap("  let rec theorem_1 : GOAL := by\nPROOF\n  exact theorem_1"),
     "and then skip": _wrap("  (\nPROOF) <;> skip"),
@@ -126,15 +132,20 @@ STYLES: dict[str, Style] = {
     "first": _wrap("  first\n  | fail\n  | (\nPROOF)"),
     "try, at": _wrap(
         "  have extra : True ∧ True := ⟨trivial, trivial⟩\n  rw [and_self] at extra\n"
-        "  try exact nothing_at_all\n  focus\nPROOF"),
+        "  try exact nothing_at_all\n  focus\nPROOF"
+    ),
     "obtain": _wrap(
         "  obtain ⟨_, private_1⟩ : True ∧ (GOAL) := by\n    refine ⟨trivial, ?_⟩\n    focus\n"
-        "PROOF\n  exact private_1"),
-    "string": _wrap(
-        '  have note : "sorry -- theorem /-" = "sorry -- theorem /-" := rfl\n  clear note\n  focus\nPROOF'
+        "PROOF\n  exact private_1"
     ),
-    "if": _wrap("  by_cases prefix_1 : True\n  · clear prefix_1\n    focus\n  PROOF\n  · exact absurd trivial prefix_1"
-                .replace("  PROOF", "PROOF")),
+    "string": _wrap(
+        '  have note : "sorry -- theorem /-" = "sorry -- theorem /-" := rfl\n'
+        "  clear note\n  focus\nPROOF"
+    ),
+    "if": _wrap(
+        "  by_cases prefix_1 : True\n  · clear prefix_1\n    focus\nPROOF\n"
+        "  · exact absurd trivial prefix_1"
+    ),
     "term: refine": _term("  refine TERM"),
     "term: apply": _term("  apply TERM"),
     "term: show from": _term("  exact show GOAL from TERM"),
@@ -144,15 +155,42 @@ STYLES: dict[str, Style] = {
     "term: have in a term": _term("  exact have meta_1 : GOAL := TERM; meta_1"),
     "term: match": _term("  exact match (⟨⟩ : True) with | ⟨⟩ => (TERM)"),
     "names like commands": _renamed(
-        ["end1", "theorem'", "axiom_of", "sorry_free", "open₁", "macro_x", "def_eq", "local'", "x_by"]),
+        [
+            "end1",
+            "theorem'",
+            "axiom_of",
+            "sorry_free",
+            "open₁",
+            "macro_x",
+            "def_eq",
+            "local'",
+            "x_by",
+        ]
+    ),
     "quoted names": _renamed(
-        ["«theorem»", "«end»", "«my axiom»", "«sorry»", "«open»", "«#exit»", "«a--b»", "«@[»", "«\"»"]),
+        [
+            "«theorem»",
+            "«end»",
+            "«my axiom»",
+            "«sorry»",
+            "«open»",
+            "«#exit»",
+            "«a--b»",
+            "«@[»",
+            '«"»',
+        ]
+    ),
     "Greek and scripts": _renamed(["α₁", "β'", "γ_", "δ", "ε₀", "ℓ", "𝓟", "ϕ", "ψ!"]),
 }
 
 
-def proofs() -> Iterator[tuple[str, str, str]]:
+@cache
+def proofs() -> list[tuple[str, str, str]]:
     """(style, statement, proof) of the whole corpus; a pure function of the data."""
+    return list(_proofs())
+
+
+def _proofs() -> Iterator[tuple[str, str, str]]:
     yield from (("by hand", *pair) for pair in handwritten())
     rows = []
     for split in ("heldout", "train"):
