@@ -2,8 +2,8 @@
 
     python benchmarks/cheats.py [--threads 2] [--cold]
 
-Prints a table by class (attacks, false accepts, slowest) and of the styles of right proofs. The last
-line is JSON: `attacks`, `false_accepts`, `valid`, `false_rejects`.
+Prints a table by class (attacks, false accepts, slowest) and of the styles of right proofs. The
+last line is JSON: `attacks`, `false_accepts`, `valid`, `false_rejects`.
 """
 
 from __future__ import annotations

@@ -43,7 +43,9 @@ COMMANDS = frozenset(
 name is lost; names that merely contain them (`end1`, `h.end`, `«theorem»`) are fine."""
 
 CODE = frozenset(
-    "by_elab eval% run_tac include_str include_bytes dbg_trace idbg native_decide implemented_by".split()  # noqa: SIM905
+    """
+    by_elab dbg_trace eval% idbg implemented_by include_bytes include_str native_decide run_tac
+    """.split()  # noqa: SIM905
 )
 """Words that run code while Lean elaborates, read files, or trust compiled code."""
 
