@@ -86,8 +86,7 @@ def then_forge(call: str) -> str:
 
 def then_print(call: str) -> str:
     """Call, then make the command one that prints something else."""
-    kind = "`Lean.Parser.Command.print"
-    body = f"(match s with | .node i _ a => .ok (.node i {kind} a) st | s => .ok s st)"
+    body = "(" + _FORGE.replace(AXIOMS_ANSWER, "something else") + ")"
     return f'match {call} with\n  | .zero => .error (.error s "no") st\n  | .succ _ => {body}'
 
 
