@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from itertools import pairwise
 
-from proofgym.lean.assembly import KEPT, Assembled, make_ending
+from proofgym.lean.assembly import KEPT, Assembled, ask_axioms, make_ending
 from proofgym.lean.policy import CODE, COMMANDS, UNPROVED, Refusal, check_characters, scan
 from proofgym.lean.statement import Statement
 from proofgym.lean.tokens import Ambiguous, Token, tokens
@@ -50,7 +50,7 @@ def read_answer(written: str, name: str) -> Answer:
 def scan_answer(answer: Answer) -> Refusal | None:
     """The first reason to refuse the file; positions are those of its Lean text."""
     text = answer.text
-    if found := check_characters(text):
+    if found := next(check_characters(text), None):
         return found
     try:
         read = [token for token in tokens(text) if token.kind != "comment"]
@@ -103,5 +103,5 @@ def assemble_answer(header: str, statement: Statement, answer: Answer) -> Assemb
     # By its whole name: the answer may have opened a namespace with a like name in it.
     name = "_root_." + statement.name.removeprefix("_root_.")
     at = first + body.count("\n") + 2
-    ending = make_ending(name, at, [f"#print axioms {name}"])
+    ending = make_ending(name, at, [ask_axioms(name)])
     return Assembled(f"{before}{body}\n\n{ending.source}", first, first, KEPT, ending)

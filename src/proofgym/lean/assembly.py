@@ -82,6 +82,27 @@ def make_ending(name: str, first: int, rest: Sequence[str]) -> Ending:
     return Ending("\n".join(lines) + "\n", first, first + len(lines) - 1, mark)
 
 
+def ask_axioms(name: str) -> str:
+    """The command that lists a theorem's axioms; `read_axioms` reads the answer.
+
+    With full names: inside a namespace `Foo`, Lean would print `Foo.propext` as `propext`.
+    """
+    return f"set_option pp.fullNames true in #print axioms {name}"
+
+
+def ask_axiom(name: str) -> str:
+    """The command that prints an allowed axiom; `is_axiom` reads the answer.
+
+    From the root: a namespace that is open must not lend its own axiom of the same name.
+    """
+    return f"set_option pp.fullNames true in #print _root_.{name}"
+
+
+def is_axiom(name: str, answer: str) -> bool:
+    """Whether the answer says that `name`, in full, is an axiom."""
+    return re.match(rf"axiom {re.escape(name)}(\.\{{|\s|:)", answer) is not None
+
+
 def read_axioms(text: str) -> tuple[str, ...]:
     """The names in the answer to `#print axioms`.
 
@@ -123,7 +144,7 @@ def assemble_check(header: str, statement: Statement, proof: str) -> Assembled:
     head = f"{before}{statement.text} := by\n"
     proof_line = head.count("\n") + 1
     first = proof_line + block.count("\n") + 2
-    ending = make_ending(statement.name, first, [f"#print axioms {statement.name}"])
+    ending = make_ending(statement.name, first, [ask_axioms(statement.name)])
     source = f"{head}{block}\n\n{ending.source}"
     return Assembled(source, before.count("\n") + 1, proof_line, removed, ending)
 
@@ -134,9 +155,11 @@ def assemble_alone(header: str, statement: Statement, axioms: Sequence[str]) -> 
     Its ending prints the allowed `axioms`, one a line from the second line on.
     """
     before = _header(header)
-    head = f"{before}{statement.as_axiom}\n"
+    # A theorem takes up variables of the header that an axiom does not.
+    alone = statement.as_unproved if "variable" in header else statement.as_axiom
+    head = f"{before}{alone}\n"
     first = head.count("\n") + 1
-    ending = make_ending(statement.name, first, [f"#print {name}" for name in axioms])
+    ending = make_ending(statement.name, first, [ask_axiom(name) for name in axioms])
     return Assembled(head + ending.source, before.count("\n") + 1, first, 0, ending)
 
 

@@ -232,7 +232,12 @@ class LeanChecker:
         baseline = None if self._level == "elaborate" else self._baseline(statement)
         if isinstance(baseline, Verdict):
             return baseline
-        verdict = judge(file, self._run(file, cancel), baseline, self._limits)
+        outcome = self._run(file, cancel)
+        verdict = judge(file, outcome, baseline, self._limits)
+        if never_ran(outcome) and isinstance(self._elaborate_alone(statement), Baseline):
+            # Lean starts for the statement but not for this proof: then the proof ended it.
+            why = f"Lean ended with status {outcome.status} before it said a word"
+            return replace(verdict, status=Status.CRASHED, reward=0.0, message=why)
         if self._kernel is None or verdict.status is not Status.PASSED or baseline is None:
             return verdict
         return judge_replay(verdict, self._replay(self._kernel, statement, file), baseline)

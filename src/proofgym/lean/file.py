@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from proofgym.lean.assembly import Unsigned, read_axioms
+from proofgym.lean.assembly import Unsigned, ask_axiom, ask_axioms, is_axiom, read_axioms
 from proofgym.lean.checker import ALLOWED_AXIOMS, LEAN_LIMITS, LeanChecker
 from proofgym.lean.judge import judge_ending, shown, verdict
 from proofgym.lean.messages import Message, read_messages
@@ -75,11 +75,11 @@ def check_file(
     limits = replace(LEAN_LIMITS, wall_s=wall_s, cpu_s=wall_s, memory_bytes=8 << 30)
     runner = ColdRunner(find_toolchain(toolchain), sandbox or choose_sandbox())
     imports = text[: _end_of_imports(read)]
-    questions = [f"#print {name}" for name in allowed_axioms]
+    questions = [ask_axiom(name) for name in allowed_axioms]
     known = runner.run(_with(imports, questions).encode(), limits)
     declared = _declared(known, imports, allowed_axioms)
     outcome = runner.run(
-        _with(text, [f"#print axioms {it.name}" for it in theorems]).encode(), limits
+        _with(text, [ask_axioms(f"_root_.{it.name}") for it in theorems]).encode(), limits
     )
     words = {token.text.rpartition(".")[2] for token in read if token.kind == "name"}
     return _report(text, theorems, outcome, declared, tuple(sorted(words & _CAUTION)))
@@ -126,7 +126,7 @@ def _declared(outcome: Outcome, imports: str, allowed: Sequence[str]) -> frozens
     """Which allowed axioms the imports declare; one that the file declares itself is another."""
     answers = {message.line: message.text for message in read_messages(outcome.stdout)}
     lines = enumerate(allowed, start=_first_question(imports))
-    return frozenset(name for line, name in lines if answers.get(line, "").startswith("axiom "))
+    return frozenset(name for line, name in lines if is_axiom(name, answers.get(line, "")))
 
 
 def _report(

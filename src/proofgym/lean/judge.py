@@ -7,7 +7,7 @@ from typing import Any
 
 from proofgym.errors import TaskError
 from proofgym.lean.answer import Answer, has_target, scan_answer
-from proofgym.lean.assembly import Assembled, Baseline, Unsigned, read_axioms
+from proofgym.lean.assembly import Assembled, Baseline, Unsigned, is_axiom, read_axioms
 from proofgym.lean.kernel import Replayed
 from proofgym.lean.messages import Message, read_messages
 from proofgym.lean.policy import scan
@@ -180,7 +180,7 @@ def read_baseline(
     except Unsigned as error:
         return TaskError(f"Lean did not finish the statement {statement.name!r}: {error}")
     lines = zip(allowed, range(file.ending.first + 1, file.ending.last + 1), strict=True)
-    declared = [name for name, line in lines if answers.get(line, "").startswith("axiom ")]
+    declared = [name for name, line in lines if is_axiom(name, answers.get(line, ""))]
     return Baseline(type_text, frozenset(declared))
 
 

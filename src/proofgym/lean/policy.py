@@ -8,6 +8,7 @@ first of several barriers (see `checker.py`); it is strict about what it cannot 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from proofgym.lean.tokens import Ambiguous, Token, tokens
@@ -19,27 +20,32 @@ UNPROVED = frozenset({"sorry", "admit", "stop", "proof_wanted"})
 COMMANDS = frozenset(
     """
     abbrev add_decl_doc alias assert_exists assert_not_exists assert_not_imported attribute axiom
-    binder_predicate builtin_dsimproc builtin_dsimproc_decl builtin_initialize
-    builtin_simproc builtin_simproc_decl class coinductive compile_def compile_inductive
-    declare_command_config_elab declare_config_elab declare_simp_like_tactic declare_syntax_cat
-    def deprecated_module deriving dsimproc dsimproc_decl elab elab_rules elab_stx end example
-    export extend_docs gen_injective_theorems% grind_pattern import include
+    binder_predicate builtin_cbv_simproc builtin_cbv_simproc_decl builtin_dsimproc
+    builtin_dsimproc_decl builtin_env_linter builtin_grind_propagator builtin_initialize
+    builtin_simproc builtin_simproc_decl cbv_simproc cbv_simproc_decl class coinductive
+    compile_def compile_inductive declare_command_config_elab declare_config_elab
+    declare_simp_like_tactic declare_syntax_cat def deprecated_module deprecated_syntax deriving
+    docs_to_verso dsimproc dsimproc_decl elab elab_rules elab_stx end example
+    export extend_docs gen_injective_theorems% grind_pattern grind_propagator import include
     inductive infix infixl infixr init_quot init_grind_norm initialize initialize_simps_projections
     instance irreducible_def lemma library_note local macro macro_rules meta mutual namespace
     noncomputable nonrec notation notation3 omit opaque open partial postfix prefix prelude private
     protected public recommended_spelling register_builtin_option register_error_explanation
-    register_grind_attr register_label_attr register_option register_parser_alias
-    register_simp_attr register_tactic_tag reset_grind_attrs% run_cmd run_elab run_meta
+    register_grind_attr register_label_attr register_linter_set register_option
+    register_parser_alias register_simp_attr register_tactic_tag register_try?_tactic reprove
+    reset_grind_attrs% run_cmd run_elab run_meta
     scoped seal section set_option show_panel_widgets simproc simproc_decl structure
-    suppress_compilation syntax tactic_extension theorem unif_hint universe unsafe unseal
-    variable
+    suppress_compilation syntax tactic_extension theorem unif_hint universe unlock_limits unsafe
+    unseal unsuppress_compilation variable with_weak_namespace
     """.split()  # noqa: SIM905
 )
 """Words that begin a command or change one. Lean reserves nearly all of them, so no ordinary
 name is lost; names that merely contain them (`end1`, `h.end`, `«theorem»`) are fine."""
 
 CODE = frozenset(
-    "by_elab eval% run_tac include_str include_bytes dbg_trace native_decide implemented_by".split()  # noqa: SIM905
+    """
+    by_elab dbg_trace eval% idbg implemented_by include_bytes include_str native_decide run_tac
+    """.split()  # noqa: SIM905
 )
 """Words that run code while Lean elaborates, read files, or trust compiled code."""
 
@@ -54,8 +60,10 @@ TRUSTED = frozenset(
 _CLAUSES = frozenset({"where", "termination_by", "decreasing_by"})
 """Words that continue a declaration and are usually written at column 0."""
 
+_CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 _PAIRS = {")": "(", "]": "[", "}": "{", "⟩": "⟨"}
 _COMMAND_MARK = re.compile(r"#[a-z_]{2,}")
+_NATIVE = re.compile(r"native\s*:=")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +81,23 @@ class Refusal:
 
 def scan(proof: str, max_bytes: int = MAX_BYTES) -> Refusal | None:
     """The first reason to refuse `proof`, or None."""
-    if found := check_characters(proof, max_bytes):
-        return found
+    return next(refusals(proof, max_bytes), None)
+
+
+def refusals(proof: str, max_bytes: int = MAX_BYTES) -> Iterator[Refusal]:
+    """The reasons to refuse `proof`: the first place of each rule that it breaks.
+
+    Only the first reason is sure; what follows a place that cannot be read is a guess.
+    """
+    yield from check_characters(proof, max_bytes)
     try:
-        read = [token for token in tokens(proof) if token.kind != "comment"]
+        read = list(tokens(proof))
     except Ambiguous as error:
-        return _at(proof, error.start, error.slug, error.why)
-    return _words(proof, read) or _brackets(proof, read) or _columns(proof, read)
+        yield _at(proof, error.start, error.slug, error.why)
+        read = list(tokens(proof, strict=False))
+    read = [token for token in read if token.kind != "comment"]
+    for rule in (_words, _brackets, _columns):
+        yield from rule(proof, read)
 
 
 def _at(proof: str, offset: int, slug: str, message: str) -> Refusal:
@@ -87,25 +105,27 @@ def _at(proof: str, offset: int, slug: str, message: str) -> Refusal:
     return Refusal(slug, message, before.count("\n") + 1, offset - (before.rfind("\n") + 1))
 
 
-def check_characters(proof: str, max_bytes: int = MAX_BYTES) -> Refusal | None:
+def check_characters(proof: str, max_bytes: int = MAX_BYTES) -> Iterator[Refusal]:
     """Size, encoding, control characters."""
     try:
         size = len(proof.encode())
     except UnicodeEncodeError as error:
-        return _at(proof, error.start, "encoding", "not valid UTF-8")
+        yield _at(proof, error.start, "encoding", "not valid UTF-8")
+        size = 0
     if size > max_bytes:
-        return Refusal("oversize", f"{size} bytes; at most {max_bytes} are read", 1, 0)
-    for offset, char in enumerate(proof):
-        if (char < " " and char != "\n") or "\x7f" <= char <= "\x9f":
-            return _at(proof, offset, "control_character", f"control character {char!r}")
-    return None
+        yield Refusal("oversize", f"{size} bytes; at most {max_bytes} are read", 1, 0)
+    if match := _CONTROL.search(proof):
+        what = f"control character {match.group()!r}"
+        yield _at(proof, match.start(), "control_character", what)
 
 
-def _words(proof: str, read: list[Token]) -> Refusal | None:
+def _words(proof: str, read: list[Token]) -> Iterator[Refusal]:
+    seen: set[str] = set()
     for token in read:
-        if reason := _word(proof, token):
-            return _at(proof, token.start, *reason)
-    return None
+        reason = _word(proof, token)
+        if reason and reason[0] not in seen:
+            seen.add(reason[0])
+            yield _at(proof, token.start, *reason)
 
 
 def _word(proof: str, token: Token) -> tuple[str, str] | None:
@@ -127,6 +147,8 @@ def _word(proof: str, token: Token) -> tuple[str, str] | None:
         return "unproved", f"`{token.text}` leaves something unproved"
     if forms & COMMANDS:
         return "command", f"`{token.text}` would begin or change a declaration"
+    if _NATIVE.match(proof, token.start):
+        return "code", "`native :=` trusts compiled code"
     if forms & CODE:
         return "code", f"`{token.text}` runs code or reads files"
     last = token.text.rpartition(".")[2].strip("«»")
@@ -135,7 +157,7 @@ def _word(proof: str, token: Token) -> tuple[str, str] | None:
     return None
 
 
-def _brackets(proof: str, read: list[Token]) -> Refusal | None:
+def _brackets(proof: str, read: list[Token]) -> Iterator[Refusal]:
     open_: list[Token] = []
     for token in read:
         if token.kind != "symbol":
@@ -143,22 +165,22 @@ def _brackets(proof: str, read: list[Token]) -> Refusal | None:
         if token.text in _PAIRS.values():
             open_.append(token)
         elif token.text in _PAIRS and (not open_ or open_.pop().text != _PAIRS[token.text]):
-            return _at(proof, token.start, "brackets", f"`{token.text}` closes nothing")
+            yield _at(proof, token.start, "brackets", f"`{token.text}` closes nothing")
+            return
     if open_:
         last = open_[-1]
-        return _at(proof, last.start, "brackets", f"`{last.text}` is never closed")
-    return None
+        yield _at(proof, last.start, "brackets", f"`{last.text}` is never closed")
 
 
-def _columns(proof: str, read: list[Token]) -> Refusal | None:
+def _columns(proof: str, read: list[Token]) -> Iterator[Refusal]:
     """In an indented block, a word at column 0 stands outside of it."""
     if not read or _column(proof, read[0]) == 0:
-        return None
+        return
     for token in read:
         outside = token.kind == "name" and _column(proof, token) == 0
         if outside and token.text not in _CLAUSES:
-            return _at(proof, token.start, "column_0", f"`{token.text}` stands outside the proof")
-    return None
+            yield _at(proof, token.start, "column_0", f"`{token.text}` stands outside the proof")
+            return
 
 
 def _column(proof: str, token: Token) -> int:

@@ -23,6 +23,12 @@ class Statement:
         """The same name and type, asserted: how the trusted side elaborates it alone."""
         return "axiom" + self.text.removeprefix("theorem")
 
+    @property
+    def as_unproved(self) -> str:
+        """The theorem without a proof: the same where the header has variables, which a theorem
+        and an axiom take up by different rules."""
+        return f"{self.text} := by\n  sorry"
+
 
 def parse_statement(text: str) -> Statement:
     """Read a statement.

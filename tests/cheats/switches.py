@@ -1,0 +1,201 @@
+"""Switches each defence off, in tests only: the product has no such option.
+
+A switch replaces one function by the same without that defence. `TEETH` says for each defence
+which attack then gets through, and which other defences had to be off for that (`behind`): the
+deeper ones have nothing to do as long as the scan stands before them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from proofgym.lean import assembly, checker, file, judge, policy
+from proofgym.lean.messages import Message
+from proofgym.sandboxes import sandbox, seccomp
+from proofgym.types import Status, Verdict
+
+Switch = Callable[[pytest.MonkeyPatch], None]
+
+RULES = (
+    *("oversize", "encoding", "control_character", "unproved", "command", "attribute", "code"),
+    *("trusted", "brackets", "column_0", "unclosed_comment", "unclosed_string", "unclosed_name"),
+    *("ambiguous_comment", "ambiguous_quote", "interpolation"),
+)
+LIMITS = ("wall", "cpu", "memory", "output", "threads")
+
+
+class Everything(frozenset[str]):
+    """Contains every name."""
+
+    def __contains__(self, item: object) -> bool:
+        return True
+
+
+def rules_off(patch: pytest.MonkeyPatch, slugs: set[str]) -> None:
+    """The scan without some rules."""
+
+    def scan(proof: str) -> policy.Refusal | None:
+        return next((it for it in policy.refusals(proof) if it.slug not in slugs), None)
+
+    patch.setattr(judge, "scan", scan)
+    lenient = judge.tokens
+    patch.setattr(judge, "tokens", lambda text: lenient(text, strict=False))
+
+
+def scan_off(patch: pytest.MonkeyPatch) -> None:
+    """The whole scan."""
+    rules_off(patch, set(RULES))
+
+
+def _no_error(patch: pytest.MonkeyPatch) -> None:
+    def lax(file: Any, outcome: Any, *rest: Any) -> Verdict:
+        lines = [it for it in outcome.stdout.split(b"\n") if b'"severity":"error"' not in it]
+        return judge.judge(file, replace(outcome, stdout=b"\n".join(lines), status=0), *rest)
+
+    patch.setattr(checker, "judge", lax)
+
+
+def _signed(patch: pytest.MonkeyPatch) -> None:
+    def silent(*_: Any, **__: Any) -> Verdict:
+        return judge.verdict(Status.PASSED, "")
+
+    real = judge._judge_claims
+
+    def lax(file: Any, messages: Any, *rest: Any) -> Verdict:
+        spoke = {it.line for it in messages if it.severity == "information"}
+        return real(file, messages, *rest) if file.ending.last in spoke else silent()
+
+    patch.setattr(judge, "_judge_claims", lax)
+
+
+def _one_answer(patch: pytest.MonkeyPatch) -> None:
+    def lax(ending: assembly.Ending, messages: list[Message]) -> dict[int, str]:
+        found: dict[int, str] = {}
+        for it in messages:
+            if it.line >= ending.first and it.severity == "information":
+                good = assembly._AXIOMS.fullmatch(found.get(it.line, ""))
+                found[it.line] = found[it.line] if good else it.text
+        return found
+
+    patch.setattr(assembly.Ending, "answers", lax)
+
+
+def _baseline(change: Callable[..., Any]) -> Switch:
+    def switch(patch: pytest.MonkeyPatch) -> None:
+        real = judge._judge_claims
+
+        def lax(file: Any, messages: Any, outcome: Any, baseline: Any, notes: Any) -> Verdict:
+            return real(file, messages, outcome, change(file, messages, baseline), notes)
+
+        patch.setattr(judge, "_judge_claims", lax)
+
+    return switch
+
+
+def _any_type(file: Any, messages: Any, baseline: Any) -> Any:
+    return replace(baseline, type_text=file.ending.type_text(file.ending.answers(messages)))
+
+
+def _any_axiom(file: Any, messages: Any, baseline: Any) -> Any:
+    return replace(baseline, axioms=Everything())
+
+
+def _full_names(patch: pytest.MonkeyPatch) -> None:
+    for module in (assembly, file):
+        patch.setattr(module, "ask_axioms", lambda name: f"#print axioms {name}")
+
+
+def _root_names(patch: pytest.MonkeyPatch) -> None:
+    real = assembly.ask_axioms
+    patch.setattr(file, "ask_axioms", lambda name: real(name.removeprefix("_root_.")))
+
+
+def _origin(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(file, "_declared", lambda *_: frozenset(checker.ALLOWED_AXIOMS))
+
+
+def _filter(patch: pytest.MonkeyPatch) -> None:
+    allow = seccomp._step(seccomp._RETURN, seccomp._ALLOW)
+    patch.setattr(seccomp, "compute_only_bytes", lambda: (allow * 2, 12))
+
+
+def _environment(patch: pytest.MonkeyPatch) -> None:
+    import os
+
+    patch.setattr(sandbox.Job, "environment", lambda job, _: {**os.environ, **job.env})
+
+
+DEFENCES: dict[str, Switch] = {
+    **{slug: (lambda patch, slug=slug: rules_off(patch, {slug})) for slug in RULES},
+    "no_error": _no_error,
+    "signed": _signed,
+    "one_answer": _one_answer,
+    "type": _baseline(_any_type),
+    "axioms": _baseline(_any_axiom),
+    "full_names": _full_names,
+    "root_names": _root_names,
+    "origin": _origin,
+    "filter": _filter,
+    "environment": _environment,
+}
+"""Every defence with a switch; limits are switched off by giving plenty (`LIMITS`)."""
+
+PLENTY: dict[str, dict[str, Any]] = {
+    "wall": {"wall_s": 100.0},
+    "cpu": {"cpu_s": 100.0},
+    "memory": {"memory_bytes": 2 << 30},
+    "output": {"output_bytes": 4 << 20},
+    "threads": {"processes": 2000},
+}
+
+
+@dataclass(frozen=True)
+class Tooth:
+    """With `defence` off, and those `behind` it, this attack gets through."""
+
+    defence: str
+    attack: tuple[str, str]
+    """Its class and name."""
+    behind: tuple[str, ...] = ()
+    shows: str = ""
+    """What the verdict's message then holds; empty: the attack passes."""
+
+
+TEETH = [
+    Tooth("oversize", ("empty and 10 MB", "just_too_large")),
+    Tooth("encoding", ("invalid UTF-8", "high_surrogate"), shows="surrogates not allowed"),
+    Tooth("control_character", ("NUL bytes", "in_a_comment")),
+    Tooth("unproved", ("sorry", "unused_alternative")),
+    Tooth("command", ("instances and options", "skip_kernel")),
+    Tooth("attribute", ("instances and options", "harmless_looking")),
+    Tooth("code", ("metaprogramming", "unused_native")),
+    Tooth("trusted", ("sorry", "unused_constant")),
+    Tooth("brackets", ("early end", "closing_bare"), ("no_error",)),
+    Tooth("column_0", ("early end", "prose"), ("no_error",)),
+    Tooth("unclosed_comment", ("early end", "comment_bare"), ("no_error", "signed")),
+    Tooth("unclosed_string", ("early end", "string_bare"), ("no_error", "signed")),
+    Tooth("unclosed_name", ("early end", "name_bare"), ("no_error", "signed")),
+    Tooth("ambiguous_comment", ("comments", "after_symbol")),
+    Tooth("ambiguous_quote", ("comments", "quote_unused")),
+    Tooth("interpolation", ("comments", "brace_in_string")),
+    Tooth("no_error", ("early end", "prose_bare")),
+    Tooth("signed", ("exit status", "exit_0"), ("command", "attribute")),
+    Tooth("one_answer", ("forged output", "captured_stdout"), ("command", "attribute")),
+    Tooth("type", ("shadowing", "namespace"), ("command",)),
+    Tooth("axioms", ("axioms", "header")),
+    Tooth("full_names", ("axioms", "allowed_name_in_namespace")),
+    Tooth("full_names", ("axioms", "file_namespace_left_open")),
+    Tooth("root_names", ("axioms", "file_other_theorem_answers")),
+    Tooth("origin", ("axioms", "allowed_name_of_its_own")),
+    Tooth("filter", ("forged output", "stdout_file"), ("command", "attribute"), "it was done"),
+    Tooth("environment", ("environment and files", "getenv"), ("command", "attribute"), "s3cr3t"),
+    Tooth("wall", ("endless loops", "too_long")),
+    Tooth("cpu", ("endless loops", "too_much_work")),
+    Tooth("memory", ("huge terms", "too_large")),
+    Tooth("output", ("huge messages", "too_much_said")),
+    Tooth("threads", ("process and memory bombs", "few_threads"), ("command", "attribute")),
+]
