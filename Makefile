@@ -31,7 +31,7 @@ bench: $(READY)
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --progress-bar on -c constraints.txt torch
-	$(BIN)/pip install -c constraints.txt -e '.[embedded,dev]'
+	$(BIN)/pip install -c constraints.txt -e '.[embedded,server,remote,dev]'
 	touch $@
 
 $(SMOLLM2): $(READY)

@@ -23,7 +23,9 @@ from proofgym.lean.runner import ColdRunner, Runner, ToolchainLike
 from proofgym.lean.statement import Statement, parse_statement
 from proofgym.lean.warm import WarmRunner, can_be_warm
 from proofgym.sandboxes import Limits, Outcome, Sandbox
+from proofgym.sandboxes.cancellation import CANCELLED, cancelled
 from proofgym.sandboxes.limits import MIB
+from proofgym.sandboxes.sandbox import infrastructure
 from proofgym.types import Status, Verdict
 
 LEAN_LIMITS = Limits(wall_s=20.0, cpu_s=20.0, memory_bytes=2048 * MIB, output_bytes=1 * MIB)
@@ -37,33 +39,31 @@ class LeanChecker:
 
     Args:
         toolchain: which Lean (see `toolchain.find_toolchain`).
-        sandbox: where it runs (see `proofgym.sandboxes.choose_sandbox`).
+        sandbox: where it runs (see `proofgym.sandboxes.choose_sandbox`); None only with `runner`.
         limits: of one check.
         header: trusted Lean text before every statement (imports, `open`, definitions).
         allowed_axioms: names that a proof may rest on, as the header's environment has them.
         warm: keep a Lean started (see `warm.py`) or start one for each check; None: the former
             wherever one check cannot reach another through it.
         workers: checks under way at once in a warm Lean; None: one a processor.
+        runner: another way to run Lean, such as on another machine; then no sandbox is used.
     """
 
     def __init__(
         self,
         toolchain: ToolchainLike,
-        sandbox: Sandbox,
+        sandbox: Sandbox | None,
         limits: Limits = LEAN_LIMITS,
         header: str = "",
         allowed_axioms: Sequence[str] = ALLOWED_AXIOMS,
         warm: bool | None = None,
         workers: int | None = None,
+        runner: Runner | None = None,
     ) -> None:
         self._header = header.replace("\r\n", "\n")
         self._limits = limits
         self._allowed = tuple(allowed_axioms)
-        self._runner: Runner
-        if can_be_warm(toolchain, sandbox) if warm is None else warm:
-            self._runner = WarmRunner(toolchain, sandbox, limits, workers)
-        else:
-            self._runner = ColdRunner(toolchain, sandbox)
+        self._runner = runner or _local_runner(toolchain, sandbox, limits, warm, workers)
         self._context = _digest(
             self._header,
             toolchain.kind,
@@ -157,11 +157,27 @@ class LeanChecker:
         source = file.source.encode()
         for attempt in range(_RETRIES + 1):
             outcome = self._runner.run(source, self._limits)
+            if cancelled():
+                return infrastructure(CANCELLED)
             if outcome.ended_by != "infrastructure" and not never_ran(outcome):
                 return outcome
             if attempt < _RETRIES:
                 time.sleep(0.1 * 4**attempt)
         return outcome
+
+
+def _local_runner(
+    toolchain: ToolchainLike,
+    sandbox: Sandbox | None,
+    limits: Limits,
+    warm: bool | None,
+    workers: int | None,
+) -> Runner:
+    if sandbox is None:
+        raise VerifierError("LeanChecker.sandbox = None: needed where Lean runs on this machine")
+    if can_be_warm(toolchain, sandbox) if warm is None else warm:
+        return WarmRunner(toolchain, sandbox, limits, workers)
+    return ColdRunner(toolchain, sandbox)
 
 
 def _is_lasting(verdict: Verdict) -> bool:

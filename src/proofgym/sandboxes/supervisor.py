@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from proofgym.sandboxes import cancellation
 from proofgym.sandboxes.limits import Limits
 from proofgym.sandboxes.sandbox import EndedBy
 
@@ -41,7 +42,8 @@ def watch(
 ) -> Watched:
     """Read until the pidfd `end_fd` says the main process ended; kill at the first excess.
 
-    `kill` must end the whole tree and be safe to call twice. `sample` returns the tree's memory
+    `kill` must end the whole tree and be safe to call twice. It is also called when this thread's
+    caller cancels (see `cancellation.py`). `sample` returns the tree's memory
     in bytes, for backends without a memory cgroup. The pipes are left open for the caller.
     """
     seen = Watched()
@@ -50,6 +52,10 @@ def watch(
     poller = select.poll()
     for fd in (end_fd, *sinks):
         poller.register(fd, select.POLLIN)
+    cancel = cancellation.current()
+    cancel_fd = cancel.fileno() if cancel else -1
+    if cancel:
+        poller.register(cancel_fd, select.POLLIN)
     ended = False
     while not ended:
         left = deadline - time.monotonic()
@@ -63,6 +69,11 @@ def watch(
         for fd, _ in poller.poll(min(max(left, 0.001), 3600) * 1000):
             if fd == end_fd:
                 ended = True
+            elif fd == cancel_fd:
+                poller.unregister(fd)
+                if seen.killed is None:
+                    seen.killed = "infrastructure"
+                    kill()
             elif not _read(fd, sinks[fd], seen, limits.output_bytes, kill):
                 poller.unregister(fd)
         if sample is not None and not ended:
