@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import secrets
+import signal
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ class RemoteToolchain:
     version: str
     kind: str = "kimina"
     argv: Sequence[str] = ()
-    env: Mapping[str, str] = ()  # type: ignore[assignment]
+    env: Mapping[str, str] = field(default_factory=dict, hash=False)
     read_only_paths: Sequence[Path] = ()
 
 
@@ -103,8 +104,10 @@ def _outcome(result: Mapping[str, Any], anchor: str, anchor_line: int) -> Outcom
 
 def _failure(error: str, seconds: float) -> Outcome:
     """The server's word for why there is no answer of Lean's."""
-    if "timed out" in error:
+    if "timed out" in error and "header" not in error:  # the header is not the attempt's
         return Outcome("wall", wall_s=seconds)
+    if "stack overflow" in error.lower():
+        return Outcome("signal", signal=signal.SIGABRT, stderr=error.encode(errors="replace"))
     if any(word in error.lower() for word in _MEMORY):
         return Outcome("memory", wall_s=seconds)
     return infrastructure(f"the server failed: {error}"[:500], seconds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -27,8 +28,8 @@ def create_app(service: Service) -> FastAPI:
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
         yield
-        work.close()
-        service.close()
+        await work.close()
+        await asyncio.to_thread(service.close)
 
     app = FastAPI(
         title="proofgym lean serve",

@@ -24,6 +24,7 @@ class Work:
         self._slots = asyncio.Semaphore(workers)
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="check")
         self._taken = 0  # waiting or under way
+        self._running: set[Cancellation] = set()
         metrics.slots.set(workers)
 
     async def do_all(self, request: Request, checks: Iterable[Callable[[], T]]) -> list[T]:
@@ -64,6 +65,7 @@ class Work:
             with cancellation.active():
                 return check()
 
+        self._running.add(cancellation)
         future = asyncio.get_running_loop().run_in_executor(self._threads, call)
         try:
             return await asyncio.shield(future)
@@ -72,9 +74,15 @@ class Work:
             cancellation.cancel()
             await asyncio.wait([future])  # the slot is free when Lean is gone, not before
             raise
+        finally:
+            self._running.discard(cancellation)
 
-    def close(self) -> None:
-        self._threads.shutdown(wait=True, cancel_futures=True)
+    async def close(self) -> None:
+        """End whatever still runs, and the threads."""
+        for cancellation in self._running:
+            cancellation.cancel()
+        # Not in the loop's own thread: cancelled requests still have to hear of it there.
+        await asyncio.to_thread(self._threads.shutdown, wait=True, cancel_futures=True)
 
 
 async def _gather(checks: Iterable[Awaitable[T]]) -> list[T]:
