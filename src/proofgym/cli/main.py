@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from proofgym.cli import demo, doctor, evaluating, plan, runs, sft, train, verify
+from proofgym.cli import demo, doctor, evaluating, lean, plan, runs, sft, train, verify
 from proofgym.errors import ProofgymError
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ app.command()(runs.show)
 app.command()(runs.export)
 app.command(name="eval")(evaluating.evaluate)
 app.command()(verify.verify)
+app.add_typer(lean.app, name="lean")
 app.command(name="sft")(sft.sft)
 app.command()(doctor.doctor)
 app.command(name="demo")(demo.demo)

@@ -37,6 +37,7 @@ from proofgym.lean.statement import Statement, parse_statement
 from proofgym.lean.warm import Mode, WarmRunner, can_be_warm, lean_pool_settings
 from proofgym.sandboxes import Limits, Outcome, Sandbox
 from proofgym.sandboxes.cancel import Cancel
+from proofgym.sandboxes.cancellation import current
 from proofgym.sandboxes.limits import MIB
 from proofgym.sandboxes.pool_settings import PoolSettings
 from proofgym.types import Level, Status, Verdict
@@ -52,7 +53,7 @@ class LeanChecker:
 
     Args:
         toolchain: which Lean (see `toolchain.find_toolchain`).
-        sandbox: where it runs (see `proofgym.sandboxes.choose_sandbox`).
+        sandbox: where it runs (see `proofgym.sandboxes.choose_sandbox`); None only with `runner`.
         limits: of one check.
         header: trusted Lean text before every statement (imports, `open`, definitions).
         allowed_axioms: names that a proof may rest on, as the header's environment has them.
@@ -68,6 +69,7 @@ class LeanChecker:
             does not have them), in `detail["goals"]`.
         heartbeats: Lean's deterministic limit, in thousands of allocations a declaration; None
             is Lean's own (200,000).
+        runner: another way to run Lean, such as on another machine; then no sandbox is used.
 
     Raises:
         ToolchainError: level `kernel` is not possible with this Lean.
@@ -76,7 +78,7 @@ class LeanChecker:
     def __init__(
         self,
         toolchain: ToolchainLike,
-        sandbox: Sandbox,
+        sandbox: Sandbox | None,
         limits: Limits = LEAN_LIMITS,
         header: str = "",
         allowed_axioms: Sequence[str] = ALLOWED_AXIOMS,
@@ -88,22 +90,26 @@ class LeanChecker:
         level: Level = "audit",
         goals: bool = False,
         heartbeats: int | None = None,
+        runner: Runner | None = None,
     ) -> None:
         self._level, self._goals = level, goals
         options = heartbeat_options(heartbeats)
         kernel = level == "kernel"
-        self._kernel = Kernel(toolchain, sandbox, limits, options) if kernel else None
+        if kernel and (sandbox is None or runner is not None):
+            raise VerifierError("LeanChecker.level = 'kernel': needs a Lean and a sandbox here")
+        self._kernel = Kernel(toolchain, sandbox, limits, options) if kernel and sandbox else None
         self._header = header.replace("\r\n", "\n")
         self._limits = limits
         self._allowed = tuple(allowed_axioms)
-        self._runner: Runner
-        if can_be_warm(toolchain, sandbox) if warm is None else warm:
-            sizes = pool or lean_pool_settings(limits, workers or os.cpu_count() or 1, mode, batch)
-            self._runner = WarmRunner(
-                toolchain, sandbox, limits, header=self._header, pool=sizes, options=options
-            )
-        else:
-            self._runner = ColdRunner(toolchain, sandbox, options)
+        self._runner = runner or _local_runner(
+            toolchain,
+            sandbox,
+            limits,
+            can_be_warm(toolchain, sandbox) if warm is None and sandbox is not None else warm,
+            pool or lean_pool_settings(limits, workers or os.cpu_count() or 1, mode, batch),
+            self._header,
+            options,
+        )
         self._context = _digest(
             self._header,
             toolchain.kind,
@@ -165,7 +171,7 @@ class LeanChecker:
     ) -> Verdict:
         """The verdict, made now or known already."""
         key = _digest(self._context, statement.text, form, written)
-        known = True
+        known, cancel = True, cancel or current()
         while known:
             verdict, known = self._verdicts.get_or_make(
                 key, lambda: self._check(statement, written, assemble, cancel), _is_lasting
@@ -283,7 +289,7 @@ class LeanChecker:
         go on meanwhile."""
         source, limits = file.source.encode(), self._limits
         for attempt in range(_RETRIES + 1):
-            outcome = self._runner.run(source, limits, cancel)
+            outcome = self._runner.run(source, limits, cancel or current())
             if is_starved(outcome, limits):
                 limits = replace(limits, wall_s=2 * limits.wall_s)
                 continue
@@ -299,6 +305,22 @@ def _is_doubtful(outcome: Outcome) -> bool:
     that we know of. Whoever really kills itself does so each time, and is judged by that."""
     killed = outcome.ended_by == "signal" and outcome.signal == signal.SIGKILL
     return outcome.ended_by == "infrastructure" or killed or never_ran(outcome)
+
+
+def _local_runner(
+    toolchain: ToolchainLike,
+    sandbox: Sandbox | None,
+    limits: Limits,
+    warm: bool | None,
+    pool: PoolSettings,
+    header: str,
+    options: Sequence[str],
+) -> Runner:
+    if sandbox is None:
+        raise VerifierError("LeanChecker.sandbox = None: needed where Lean runs on this machine")
+    if warm:
+        return WarmRunner(toolchain, sandbox, limits, header=header, pool=pool, options=options)
+    return ColdRunner(toolchain, sandbox, options)
 
 
 def _is_lasting(verdict: Verdict) -> bool:

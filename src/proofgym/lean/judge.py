@@ -14,6 +14,7 @@ from proofgym.lean.policy import scan
 from proofgym.lean.statement import Statement
 from proofgym.lean.tokens import tokens
 from proofgym.sandboxes import Limits, Outcome
+from proofgym.sandboxes.cancellation import CANCELLED
 from proofgym.sandboxes.limits import MIB
 from proofgym.types import Status, Verdict
 
@@ -86,7 +87,7 @@ def judge_ending(
         case "infrastructure":
             return Status.INFRASTRUCTURE, outcome.reason
         case "cancelled":
-            return Status.INFRASTRUCTURE, "cancelled"
+            return Status.INFRASTRUCTURE, CANCELLED
         case "cpu":
             return Status.TIMEOUT, f"not done after {limits.cpu_s:g} s (cpu time)"
         case "wall":

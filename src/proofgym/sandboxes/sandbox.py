@@ -19,6 +19,7 @@ from typing import ClassVar, Literal
 
 from proofgym.errors import SandboxError
 from proofgym.sandboxes.cancel import Cancel
+from proofgym.sandboxes.cancellation import current
 from proofgym.sandboxes.limits import Limits
 
 EndedBy = Literal[
@@ -148,6 +149,7 @@ class Sandbox(ABC):
             stdin,
             on_output=on_output,
         )
+        cancel = cancel or current()
         return self._run(job) if cancel is None else self._run_until(job, cancel)
 
     def _run_until(self, job: Job, cancel: Cancel) -> Outcome:

@@ -1,0 +1,97 @@
+"""`proofgym lean serve`."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from proofgym.errors import ConfigError
+
+app = typer.Typer(
+    help="Lean as a service.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
+)
+KEY_VARIABLE = "PROOFGYM_API_KEY"
+_NEEDED = ("fastapi", "prometheus_client", "uvicorn")
+
+
+@app.callback()
+def _group() -> None:
+    """Lean as a service."""
+
+
+@app.command()
+def serve(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = 8000,
+    key_file: Annotated[
+        Path | None, typer.Option(help=f"File with the bearer key; else ${KEY_VARIABLE}.")
+    ] = None,
+    open_to_all: Annotated[
+        bool, typer.Option("--open-to-all", help="Allow other machines in without a key.")
+    ] = False,
+    toolchain: Annotated[str | None, typer.Option(help="A lean binary or Lake project.")] = None,
+    header_file: Annotated[
+        Path | None, typer.Option(help="Trusted Lean text before every statement of /v1/verify.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Checks at once; default: cores.")] = None,
+    timeout: Annotated[float, typer.Option(help="Seconds of one /v1/verify proof.")] = 20.0,
+    longest: Annotated[float, typer.Option(help="Most seconds a snippet may ask for.")] = 300.0,
+    memory_mb: Annotated[int, typer.Option(help="Memory of one check.")] = 2048,
+    request_mb: Annotated[float, typer.Option(help="Largest request body, MiB.")] = 64.0,
+    snippet_kb: Annotated[float, typer.Option(help="Largest snippet, KiB.")] = 1024.0,
+    queue: Annotated[int, typer.Option(help="Most snippets that wait or run.")] = 20_000,
+    rate: Annotated[float | None, typer.Option(help="Requests a second, per address.")] = None,
+    burst: Annotated[int, typer.Option(help="Requests at once before --rate counts.")] = 20,
+    drain: Annotated[float, typer.Option(help="Seconds to finish work after SIGTERM.")] = 60.0,
+) -> None:
+    """Check Lean over HTTP: the kimina-lean-server API, and statement plus proof on /v1/verify.
+
+    Example: proofgym lean serve --port 8000 --key-file key.txt
+    """
+    if missing := [name for name in _NEEDED if not importlib.util.find_spec(name)]:
+        raise ConfigError(f"missing {', '.join(missing)}: pip install 'proofgym[server]'")
+    from proofgym.lean.server.listen import serve as listen
+    from proofgym.lean.server.settings import Serving
+
+    settings: dict[str, Any] = {"workers": workers} if workers is not None else {}
+    listen(
+        Serving(
+            host=host,
+            port=port,
+            key=_key(key_file),
+            open_to_all=open_to_all,
+            toolchain=toolchain,
+            header=_read(header_file, "--header-file") if header_file else "",
+            timeout=timeout,
+            longest=longest,
+            memory_mb=memory_mb,
+            request_mb=request_mb,
+            snippet_kb=snippet_kb,
+            queue=queue,
+            batch=min(4096, queue),
+            rate=rate,
+            burst=burst,
+            drain_s=drain,
+            **settings,
+        )
+    )
+
+
+def _key(path: Path | None) -> str | None:
+    """Never an option's value: the arguments of a process can be read by everyone."""
+    if path is None:
+        return os.environ.get(KEY_VARIABLE) or None
+    if key := _read(path, "--key-file").strip():
+        return key
+    raise ConfigError(f"--key-file {path}: is empty")
+
+
+def _read(path: Path, option: str) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{option} {path}: {error}") from None

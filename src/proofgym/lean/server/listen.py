@@ -1,0 +1,47 @@
+"""Starts the server and stops it in order."""
+
+from __future__ import annotations
+
+import signal
+import socket
+
+import uvicorn
+
+from proofgym.errors import ConfigError
+from proofgym.lean.server.app import create_app
+from proofgym.lean.server.service import Service
+from proofgym.lean.server.settings import Serving
+
+
+def serve(settings: Serving) -> None:
+    """Serve until SIGTERM or SIGINT; then take nothing new and finish what is under way.
+
+    Raises:
+        ConfigError: the address cannot be listened on.
+        ToolchainError, SandboxError, VerifierError: there is no Lean here that works.
+    """
+    with _listen(settings) as listener:
+        service = Service(settings)
+        app = create_app(service)
+        config = uvicorn.Config(
+            app,
+            log_level="warning",
+            server_header=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=int(settings.drain_s),
+        )
+        # uvicorn raises the signal again when it is done; to have drained is no failure.
+        signal.signal(signal.SIGTERM, lambda *_: None)
+        host, port = listener.getsockname()[:2]
+        shown = f"[{host}]" if ":" in host else host
+        print(f"http://{shown}:{port}  {service.lean}, sandbox {service.sandbox}", flush=True)
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+def _listen(settings: Serving) -> socket.socket:
+    host, port = settings.host, settings.port
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        raise ConfigError(f"cannot listen on {host} port {port}: {error.strerror}") from None

@@ -1,0 +1,81 @@
+"""The Lean that the server keeps: one checker for proofs, one runner for whole snippets."""
+
+from __future__ import annotations
+
+from proofgym.errors import VerifierError
+from proofgym.lean.checker import LeanChecker
+from proofgym.lean.runner import ColdRunner, Runner
+from proofgym.lean.server.settings import Serving
+from proofgym.lean.server.snippet import Answer, run_snippet
+from proofgym.lean.toolchain import find_toolchain
+from proofgym.lean.warm import WarmRunner, can_be_warm
+from proofgym.sandboxes import choose_sandbox
+from proofgym.sandboxes.cancellation import CANCELLED, cancelled
+from proofgym.types import Status, Verdict
+
+
+class Service:
+    """What the endpoints ask; everything here blocks and is safe for threads.
+
+    Raises:
+        ToolchainError, SandboxError, VerifierError: there is no Lean here that works.
+    """
+
+    def __init__(self, settings: Serving) -> None:
+        self.settings = settings
+        toolchain, sandbox = find_toolchain(settings.toolchain), choose_sandbox()
+        self.lean = toolchain.describe()
+        self.sandbox = sandbox.name
+        limits = settings.limits(settings.timeout)
+        self.checker = LeanChecker(
+            toolchain, sandbox, limits, settings.header, workers=settings.workers
+        )
+        self._runner: Runner
+        if can_be_warm(toolchain, sandbox):
+            self._runner = WarmRunner(toolchain, sandbox, limits, settings.workers)
+        else:
+            self._runner = ColdRunner(toolchain, sandbox)
+        self._try()
+
+    def _try(self) -> None:
+        """Start Lean now, so that the first request finds it ready and a broken one is seen."""
+        answer = self.snippet("#check Prop", self.settings.longest)
+        if answer.status != "valid":
+            self.close()
+            raise VerifierError(f"{self.lean} does not work here: {answer.error or answer}")
+
+    def snippet(self, code: str, seconds: float) -> Answer:
+        """Run a whole text, for at most so long."""
+        size = len(code.encode(errors="replace"))
+        if size > self.settings.snippet_kb * 1024:
+            bound = f"a snippet may have {self.settings.snippet_kb:g} KiB, this has {size >> 10}"
+            return Answer("too_large", 0.0, bound)
+        if seconds <= 0:
+            return Answer("timeout", 0.0, "Lean timed out: not done after 0 seconds")
+        seconds = min(seconds, self.settings.longest)
+        return run_snippet(self._runner, code, self.settings.limits(seconds))
+
+    def check(self, statement: str, proof: str) -> Verdict:
+        """Judge a proof. Raises TaskError where Lean refuses the statement."""
+        verdict = self.checker.check(statement, proof)
+        # Equal checks share one run, which ends if the one who began it leaves: begin again.
+        while _was_cancelled(verdict) and not cancelled():
+            verdict = self.checker.check(statement, proof)
+        return verdict
+
+    def check_statement(self, statement: str) -> None:
+        """Raises TaskError where Lean refuses the statement, VerifierError for a fault of ours."""
+        while True:
+            try:
+                return self.checker.check_statement(statement)
+            except VerifierError as error:
+                if CANCELLED not in str(error) or cancelled():
+                    raise
+
+    def close(self) -> None:
+        self.checker.close()
+        self._runner.close()
+
+
+def _was_cancelled(verdict: Verdict) -> bool:
+    return verdict.status is Status.INFRASTRUCTURE and CANCELLED in verdict.message
