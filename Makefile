@@ -7,6 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SMOLLM2 := $(VENV)/.smollm2
+DEVELOP := $(VENV)/.develop
 export TOKENIZERS_PARALLELISM := false
 
 .PHONY: demo demo-smollm2 test bench lint clean
@@ -16,15 +17,15 @@ demo: $(READY)
 demo-smollm2: $(SMOLLM2)
 	$(BIN)/proofgym demo examples/prove_smollm2.py
 
-test: $(SMOLLM2) lint
+test: $(SMOLLM2) $(DEVELOP) lint
 	$(BIN)/pytest
 
-lint: $(READY)
+lint: $(DEVELOP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(READY)
+bench: $(DEVELOP)
 	$(BIN)/python benchmarks/footprint.py
 	$(BIN)/python benchmarks/resume.py
 	$(BIN)/python benchmarks/plan_sandboxes.py
@@ -32,7 +33,11 @@ bench: $(READY)
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --progress-bar on -c constraints.txt torch
-	$(BIN)/pip install -c constraints.txt -e '.[embedded,server,remote,kimina,dev]'
+	$(BIN)/pip install -c constraints.txt -e '.[embedded]'
+	touch $@
+
+$(DEVELOP): $(READY)
+	$(BIN)/pip install -c constraints.txt -e '.[embedded,plan,server,remote,kimina,dev]'
 	$(BIN)/pip install --no-deps -c constraints.txt kimina-client
 	touch $@
 

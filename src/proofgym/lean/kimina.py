@@ -11,7 +11,7 @@ import json
 import secrets
 import signal
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +84,8 @@ def _outcome(result: Mapping[str, Any], anchor: str, anchor_line: int) -> Outcom
         return _failure(str(error), seconds)
     response = result["response"]
     if "message" in response:  # the REPL's own error: Lean never came to speak
-        return infrastructure(f"the REPL failed: {response['message']}"[:500], seconds)
+        why = f"the REPL failed: {response['message']}"[:500]
+        return replace(infrastructure(why), wall_s=seconds)
     messages = [_message(it) for it in response.get("messages") or ()]
     said = [it for it in messages if anchor in it["data"] and it["severity"] == "information"]
     shift = anchor_line - said[0]["pos"]["line"] if len(said) == 1 else 0
@@ -111,7 +112,7 @@ def _failure(error: str, seconds: float) -> Outcome:
         return Outcome("signal", signal=signal.SIGABRT, stderr=error.encode(errors="replace"))
     if any(word in error.lower() for word in _MEMORY):
         return Outcome("memory", wall_s=seconds)
-    return infrastructure(f"the server failed: {error}"[:500], seconds)
+    return replace(infrastructure(f"the server failed: {error}"[:500]), wall_s=seconds)
 
 
 def _message(item: Mapping[str, Any]) -> dict[str, Any]:
