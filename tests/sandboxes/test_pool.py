@@ -100,7 +100,7 @@ def make(factory: Factory) -> Iterator[Maker]:
     assert factory.living == 0
 
 
-def until(condition: Callable[[], bool], seconds: float = 8.0) -> None:
+def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline

@@ -292,7 +292,7 @@ def _groups_of(pid: int) -> list[str]:
     return [name for _, names, _ in walk for name in names if name.startswith(f"proofgym-{pid}-")]
 
 
-def _until(condition, seconds: float = 8.0) -> None:
+def _until(condition, seconds: float = 30.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline

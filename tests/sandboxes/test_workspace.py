@@ -224,7 +224,7 @@ def test_prepared_sandboxes_are_used_once_and_their_pool_ends_clean(work: Worksp
     _until(lambda: traces(mark) == before)
 
 
-def _until(condition, seconds: float = 8.0) -> None:
+def _until(condition, seconds: float = 30.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline
