@@ -189,6 +189,7 @@ def _burn() -> None:
         pass
 
 
+@pytest.mark.slow
 def test_verdicts_are_the_same_on_a_busy_machine(toolchain: Toolchain) -> None:
     """An allocation limit, a processor limit, and honest proofs, with the processors taken."""
     loop = "  repeat (have : True := trivial)\n  trivial"
