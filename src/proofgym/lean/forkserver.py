@@ -66,7 +66,7 @@ class Child:
         if self.peak > self.memory:
             self.kill("memory")
         elif int(fields[17]) > self.threads:
-            self.kill("signal")
+            self.kill("processes")
         elif time.monotonic() > self.deadline:
             self.kill("wall")
 

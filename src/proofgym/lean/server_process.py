@@ -148,6 +148,11 @@ class Server:
             words = texts["stderr"].decode(errors="replace")
             return infrastructure(words, stderr=texts["stderr"])
         number = -code if code < 0 else None
+        if report["killed"] == "processes":  # by us, so there is no doubt whose doing it is
+            reason = "more threads than are allowed"
+            return Outcome(
+                "signal", None, number, **texts, reason=reason, pointless=True, **_used(report)
+            )
         ended_by: EndedBy = "exit" if number is None else report["killed"] or "signal"
         if number == signal.SIGXCPU:
             ended_by = "cpu"
