@@ -27,6 +27,7 @@ lint: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/footprint.py
 	$(BIN)/python benchmarks/resume.py
+	$(BIN)/python benchmarks/cheats.py
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
