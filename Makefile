@@ -29,6 +29,7 @@ bench: $(DEVELOP)
 	$(BIN)/python benchmarks/footprint.py
 	$(BIN)/python benchmarks/resume.py
 	$(BIN)/python benchmarks/plan_sandboxes.py
+	$(BIN)/python benchmarks/cheats.py
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

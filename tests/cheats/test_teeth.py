@@ -46,7 +46,17 @@ def _gets_through(tooth: Tooth, off: set[str], toolchain: Toolchain) -> tuple[bo
     return verdict.status is Status.PASSED, str(verdict)
 
 
-@pytest.mark.parametrize("tooth", TEETH, ids=lambda it: f"{it.defence}: {it.attack[1]}")
+@pytest.mark.parametrize(
+    "tooth",
+    [
+        pytest.param(
+            it,
+            id=f"{it.defence}: {it.attack[1]}",
+            marks=[pytest.mark.slow] if it.defence in LIMITS else [],
+        )
+        for it in TEETH
+    ],
+)
 def test_without_the_defence_the_attack_gets_through(tooth: Tooth, toolchain: Toolchain) -> None:
     stopped = _gets_through(tooth, set(tooth.behind), toolchain)
     assert not stopped[0], f"not the defence that stops it: {stopped[1]}"

@@ -358,7 +358,7 @@ BOMBS = [
             "    | .zero => sum\n"
             "    | .succ m => go m (match Task.spawn m (fun _ => IO.sleep 9000 m) 9 with\n"
             "        | .zero => sum\n        | .succ _ => .succ sum)\n  "
-            + then_forge("(match go 40 0 with | .zero => 0 | .succ k => IO.sleep 900 k)")
+            + then_forge("(match go 400 0 with | .zero => 0 | .succ k => IO.sleep 900 k)")
         ),
         limits={"processes": 20},
     ),
