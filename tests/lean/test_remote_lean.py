@@ -181,12 +181,12 @@ def recorded(body: dict, shift: int = 0, **changes: Any) -> Answer:
         message(lines[-1], f"fun ({words[-1]} : Prop) => {words[-1]} : Prop → Prop"),
     ]
     for at, line in enumerate(code, start=1 - shift):
-        if line.startswith("#print axioms"):
+        if "#print axioms" in line:
             messages.insert(
                 1, message(at, changes.get("axioms", "'swap' depends on axioms: [propext]"))
             )
-        elif line.startswith("#print "):
-            name = line.removeprefix("#print ")
+        elif "#print _root_." in line:
+            name = line.rpartition("#print _root_.")[2]
             messages.insert(-1, message(at, f"axiom {name} : …"))
     checked = any("#print axioms" in line for line in code)
     if checked:  # the statement alone is always answered as it should be

@@ -117,7 +117,7 @@ def test_a_cancelled_check_ends_at_once_and_has_no_score(checker: LeanChecker) -
     began = time.monotonic()
     verdict = checker.check("theorem t : True", HANG, cancel)
     assert (verdict.status, verdict.reward) == (Status.INFRASTRUCTURE, None)
-    assert verdict.message == "cancelled"
+    assert verdict.message.startswith("cancelled")
     assert time.monotonic() - began < 15
     assert checker.check(AND, PROOF + "\n  -- after").status is Status.PASSED
 

@@ -23,6 +23,7 @@ from proofgym.lean.runner import ColdRunner, ToolchainLike, lean_options
 from proofgym.lean.server_process import NEEDED, Server
 from proofgym.sandboxes import Limits, Outcome, Sandbox, seccomp
 from proofgym.sandboxes.cancel import Cancel
+from proofgym.sandboxes.cancellation import current
 from proofgym.sandboxes.limits import MIB
 from proofgym.sandboxes.pool import BackendDown, Pool, PoolError
 from proofgym.sandboxes.pool_settings import PoolSettings
@@ -100,7 +101,7 @@ class WarmRunner:
     def run(self, source: bytes, limits: Limits, cancel: Cancel | None = None) -> Outcome:
         """Run one file. If its server dies under it, it is run in another, at last in a sandbox
         of its own, where what happens is its own doing."""
-        began = time.monotonic()
+        began, cancel = time.monotonic(), cancel or current()
         lost = 0
         while lost < _LOST_IN_POOL and self._possible is not False:
             try:
