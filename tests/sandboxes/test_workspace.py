@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import tempfile
 import textwrap
@@ -192,8 +193,6 @@ def test_nothing_is_left_behind_whatever_happens(work: Workspace) -> None:
 
 
 def test_the_orchestrators_death_leaves_nothing(work: Workspace) -> None:
-    import subprocess
-
     mark = f"65{os.getpid()}"
     before = traces(mark)
     script = f"""
@@ -207,6 +206,32 @@ def test_the_orchestrators_death_leaves_nothing(work: Workspace) -> None:
         orchestrator.kill()
     _until(lambda: traces(mark) == before)
     _until(lambda: traces(mark, orchestrator.pid)["groups"] == 0)
+
+
+@pytest.mark.parametrize("moment", ["while it starts", "before it starts"])
+def test_no_scratch_folder_outlives_an_orchestrator(tmp_path: Path, moment: str) -> None:
+    """It dies just after starting the launcher, or just before, where a later run cleans up."""
+    call = "made(*a, **k)" if moment == "while it starts" else "None"
+    script = f"""
+    import os, subprocess
+    from proofgym.sandboxes.cgroups import own_cgroups
+    from proofgym.sandboxes.limits_only import LimitsOnly
+    own_cgroups()
+    made = subprocess.Popen
+    subprocess.Popen = lambda *a, **k: ({call}, os._exit(9))
+    LimitsOnly().run(["/bin/sh", "-c", ":"])
+    """
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    assert subprocess.run(command, env=environment).returncode == 9
+    if moment == "before it starts":
+        (left,) = tmp_path.iterdir()
+        os.utime(left, (0, 0))
+        subprocess.run([*command[:2], _ONE_RUN], env=environment, check=True)
+    _until(lambda: not list(tmp_path.iterdir()))
+
+
+_ONE_RUN = "from proofgym.sandboxes.limits_only import *; LimitsOnly().run(['/bin/true'])"
 
 
 def test_prepared_sandboxes_are_used_once_and_their_pool_ends_clean(work: Workspace) -> None:

@@ -52,6 +52,8 @@ def main() -> NoReturn:
             _outer(spec, status, go)
         _alone(spec, status, go)
     except Exception as error:
+        if spec["mode"] != "namespaces":
+            _clear(spec["scratch"])  # nobody may be left to hear of it, or to do that
         _fail(str(error))
 
 

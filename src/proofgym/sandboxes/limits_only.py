@@ -6,10 +6,12 @@ its interface, Linux 6.12, for signals): then the program can read what its user
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
@@ -79,8 +81,21 @@ def landlock_version() -> int:
     return max(0, libc.syscall(_LANDLOCK_CREATE, None, 0, 1))
 
 
+@cache
+def _sweep() -> None:
+    """Remove what processes left that died between making a folder and starting its launcher.
+    Only after a day: a process that we cannot see may share the folder for temporary files."""
+    for folder in Path(tempfile.gettempdir()).glob("proofgym-*-*"):
+        owner = folder.name.split("-")[1]
+        with contextlib.suppress(OSError):
+            old = time.time() - folder.stat().st_mtime > 24 * 3600
+            if old and owner.isdigit() and not Path("/proc", owner).exists():
+                shutil.rmtree(folder)
+
+
 def _make_scratch(files: Mapping[str, bytes], owner: int | None) -> str:
-    scratch = tempfile.mkdtemp(prefix="proofgym-")
+    _sweep()
+    scratch = tempfile.mkdtemp(prefix=f"proofgym-{os.getpid()}-")
     for name, data in files.items():
         path = Path(scratch, name)
         path.parent.mkdir(parents=True, exist_ok=True)
