@@ -341,7 +341,7 @@ def test_killing_at_random_under_load_loses_no_turn(make: Maker, factory: Factor
                 try:
                     if lease.worker.echo(b"%06d" % number) == b"%06d" % number:
                         return True
-                except OSError:
+                except (OSError, ValueError):  # killed, or closed as dead meanwhile
                     pass
                 lease.spoil("killed")
                 again += 1
