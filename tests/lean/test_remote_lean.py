@@ -18,7 +18,7 @@ pytest.importorskip("httpx")
 from serving import KEY, Running, serving
 
 from proofgym import RemoteLean, Status, Task, Verdict
-from proofgym.environments.remote_lean import RemoteLeanJudge
+from proofgym.environments.lean import LeanJudge
 from proofgym.errors import ConfigError, EnvironmentError, TaskError, VerifierError
 from proofgym.lean import embedded
 from proofgym.tasks import from_jsonl
@@ -35,7 +35,7 @@ needs_lean = pytest.mark.skipif(embedded.find_library() is None, reason="needs l
 @pytest.fixture(params=["proofgym", "kimina"])
 def judge(
     request: pytest.FixtureRequest, server: Running, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[RemoteLeanJudge]:
+) -> Iterator[LeanJudge]:
     monkeypatch.setenv("PROOFGYM_API_KEY", KEY)
     opened = RemoteLean(url=server.url, server=request.param, timeout=5).open(4)
     yield opened
@@ -43,7 +43,7 @@ def judge(
 
 
 @needs_lean
-def test_verdicts_are_those_of_the_checker(judge: RemoteLeanJudge) -> None:
+def test_verdicts_are_those_of_the_checker(judge: LeanJudge) -> None:
     passed = judge.judge(TASK, PROOF)
     assert (passed.status, passed.reward, passed.detail["axioms"]) == (Status.PASSED, 1.0, [])
     assert passed.detail["peak_memory"] > 1 << 20
@@ -60,7 +60,7 @@ def test_verdicts_are_those_of_the_checker(judge: RemoteLeanJudge) -> None:
 
 
 @needs_lean
-def test_tasks_are_checked_before_work(judge: RemoteLeanJudge, tmp_path: Path) -> None:
+def test_tasks_are_checked_before_work(judge: LeanJudge, tmp_path: Path) -> None:
     good = {"name": "swap", "statement": STATEMENT, "topic": "t", "difficulty": 1}
     bad = good | {"name": "bad", "statement": "theorem bad : Nat + 1"}
     (tmp_path / "good.jsonl").write_text(json.dumps(good) + "\n")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from pydantic import Field, field_validator
 
@@ -11,9 +11,6 @@ from proofgym.config import Config
 from proofgym.errors import SandboxError, TaskError
 from proofgym.tasks.tasks import Tasks, check_statements
 from proofgym.types import Level, Task, Verdict
-
-if TYPE_CHECKING:
-    from proofgym.lean.checker import LeanChecker
 
 
 class Lean(Config):
@@ -83,10 +80,18 @@ def require_statements(tasks: Iterable[Task]) -> None:
             raise TaskError(f"task {task.name!r} has no Lean statement, which Lean() judges by")
 
 
-class LeanJudge:
-    """Hands the task's trusted statement and the model's proof to the checker."""
+class Checker(Protocol):
+    """What `LeanChecker` and `RemoteChecker` have in common."""
 
-    def __init__(self, checker: LeanChecker, description: str) -> None:
+    def check(self, statement: str, proof: str) -> Verdict: ...
+    def check_statement(self, statement: str) -> None: ...
+    def close(self) -> None: ...
+
+
+class LeanJudge:
+    """Hands the task's trusted statement and the model's proof to a checker."""
+
+    def __init__(self, checker: Checker, description: str) -> None:
         self.checker, self._description = checker, description
 
     def prepare(self, tasks: Tasks) -> None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 
 from proofgym.config import Config
+from proofgym.environments.lean import LeanJudge
 from proofgym.errors import ConfigError, EnvironmentError
-from proofgym.tasks.tasks import Tasks, check_statements
-from proofgym.types import Task, Verdict
 
 if TYPE_CHECKING:
     from proofgym.lean.post import Poster
@@ -45,7 +44,7 @@ class RemoteLean(Config):
             raise ValueError("must hold no password, since it is recorded; use key_variable")
         return value.rstrip("/")
 
-    def open(self, workers: int) -> RemoteLeanJudge:
+    def open(self, workers: int) -> LeanJudge:
         """Connect. Raises EnvironmentError where no such server answers, saying what to do."""
         try:
             from proofgym.lean.post import Poster
@@ -59,12 +58,12 @@ class RemoteLean(Config):
             poster.close()
             raise
 
-    def _judge(self, poster: Poster) -> RemoteLeanJudge:
+    def _judge(self, poster: Poster) -> LeanJudge:
         lean = "" if self.server == "kimina" else self._ask_info(poster)
         if lean:
             from proofgym.lean.client import RemoteChecker
 
-            return RemoteLeanJudge(RemoteChecker(poster), f"{self.url}: {lean}")
+            return LeanJudge(RemoteChecker(poster), f"{self.url}: {lean}")
         from proofgym.lean.checker import LeanChecker
         from proofgym.lean.kimina import KiminaRunner, RemoteToolchain
         from proofgym.sandboxes import Limits
@@ -74,7 +73,7 @@ class RemoteLean(Config):
         checker = LeanChecker(
             RemoteToolchain(self.url), None, limits, self.header, runner=KiminaRunner(poster)
         )
-        return RemoteLeanJudge(checker, f"{self.url}: kimina-lean-server")
+        return LeanJudge(checker, f"{self.url}: kimina-lean-server")
 
     def _ask_info(self, poster: Poster) -> str:
         """What Lean a proofgym server has; empty if it is none and need not be one."""
@@ -108,31 +107,3 @@ class RemoteLean(Config):
                 f"{self.url} refuses the key ({reply.status}): ${self.key_variable} {known}"
             )
         return reply.status, reply.body
-
-
-class Checker(Protocol):
-    """What `LeanChecker` and `RemoteChecker` have in common."""
-
-    def check(self, statement: str, proof: str) -> Verdict: ...
-    def check_statement(self, statement: str) -> None: ...
-    def close(self) -> None: ...
-
-
-class RemoteLeanJudge:
-    """Hands the task's trusted statement and the model's proof to the server."""
-
-    def __init__(self, checker: Checker, description: str) -> None:
-        self.checker, self._description = checker, description
-
-    def prepare(self, tasks: Tasks) -> None:
-        """Have Lean elaborate every statement; the first it refuses is named with file and line."""
-        check_statements(tasks, self.checker)
-
-    def judge(self, task: Task, text: str) -> Verdict:
-        return self.checker.check(task.data["statement"], text)
-
-    def describe(self) -> str:
-        return self._description
-
-    def close(self) -> None:
-        self.checker.close()

@@ -11,7 +11,7 @@ from proofgym.lean.toolchain import find_toolchain
 from proofgym.lean.warm import WarmRunner, can_be_warm
 from proofgym.sandboxes import choose_sandbox
 from proofgym.sandboxes.cancellation import CANCELLED, cancelled
-from proofgym.types import Status, Verdict
+from proofgym.types import Verdict
 
 
 class Service:
@@ -57,11 +57,7 @@ class Service:
 
     def check(self, statement: str, proof: str) -> Verdict:
         """Judge a proof. Raises TaskError where Lean refuses the statement."""
-        verdict = self.checker.check(statement, proof)
-        # Equal checks share one run, which ends if the one who began it leaves: begin again.
-        while _was_cancelled(verdict) and not cancelled():
-            verdict = self.checker.check(statement, proof)
-        return verdict
+        return self.checker.check(statement, proof)
 
     def check_statement(self, statement: str) -> None:
         """Raises TaskError where Lean refuses the statement, VerifierError for a fault of ours."""
@@ -75,7 +71,3 @@ class Service:
     def close(self) -> None:
         self.checker.close()
         self._runner.close()
-
-
-def _was_cancelled(verdict: Verdict) -> bool:
-    return verdict.status is Status.INFRASTRUCTURE and CANCELLED in verdict.message
