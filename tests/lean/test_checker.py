@@ -272,7 +272,7 @@ def test_without_a_server_each_check_starts_its_own_lean(
 ) -> None:
     broken = tmp_path / "forkserver.py"
     broken.write_text("raise SystemExit('not here')")
-    monkeypatch.setattr(server_process, "SERVER", broken)
+    monkeypatch.setattr(server_process, "INSIDE", tmp_path)
     with LeanChecker(toolchain, SANDBOXES[0], warm=True) as made:
         with pytest.warns(UserWarning, match="not here"):
             assert made.check(*RIGHT[0]).status is Status.PASSED

@@ -16,7 +16,7 @@ from proofgym.errors import ToolchainError
 from proofgym.lean import embedded, kernel
 from proofgym.lean.assembly import assemble_check
 from proofgym.lean.checker import LEAN_LIMITS, LeanChecker
-from proofgym.lean.exporter import Module, Objects, Unreadable
+from proofgym.lean.inside.exporter import Module, Objects, Unreadable
 from proofgym.lean.kernel import Kernel, Replayed, Trusted
 from proofgym.lean.statement import parse_statement
 from proofgym.lean.toolchain import Toolchain, find_toolchain

@@ -21,7 +21,7 @@ from pathlib import Path
 from proofgym.errors import ToolchainError
 
 CORE = Path(__file__).parent / "core"
-HOST = Path(__file__).parent / "host.py"
+HOST = Path(__file__).parent / "inside" / "host.py"
 ROOT_MODULE = "Init"
 
 

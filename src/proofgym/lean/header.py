@@ -21,8 +21,10 @@ from functools import cache
 from pathlib import Path
 
 from proofgym.lean import embedded
+from proofgym.lean.inside.frontend import SUPPORTED
 from proofgym.lean.runner import ToolchainLike, preloaded
 
+_LOAD = "--incr-load="
 _SECONDS = 900.0  # for a header such as `import Mathlib` on a cold disk
 _KEPT_S = 7 * 24 * 3600.0  # a snapshot that nobody used for so long is removed
 
@@ -33,6 +35,15 @@ class Header:
 
     arguments: tuple[str, ...] = ()
     paths: tuple[Path, ...] = ()
+    text: Path = Path(os.devnull)
+    """The file with the header's text; it is in one of `paths`."""
+
+    def in_memory(self, version: str) -> tuple[str, ...]:
+        """The snapshot and the text, for a fork server to load; nothing if it cannot."""
+        snapshots = [it.removeprefix(_LOAD) for it in self.arguments if it.startswith(_LOAD)]
+        if len(snapshots) != 1 or not version.startswith(SUPPORTED):
+            return ()
+        return snapshots[0], str(self.text)
 
 
 def load_header(toolchain: ToolchainLike, header: str, options: Sequence[str] = ()) -> Header:
@@ -53,7 +64,7 @@ def load_header(toolchain: ToolchainLike, header: str, options: Sequence[str] = 
         return Header(preloaded(toolchain, options))
     with contextlib.suppress(OSError):
         os.utime(folder)  # for `_forget_old`
-    return Header((f"--incr-load={file}",), (folder,))
+    return Header((f"{_LOAD}{file}",), (folder,), folder / "header.lean")
 
 
 def shared_library(toolchain: ToolchainLike) -> Path | None:

@@ -1,9 +1,9 @@
 """The level `kernel`: a proof that passed the audit is checked again by a kernel it never met.
 
 Two sandboxes, one after the other. In the first Lean compiles the candidate's file and the proof
-is written out as text (`exporter.py`). In the second a fresh process, in which no code or text of
-the candidate's is ever elaborated, builds the terms from that text and has Lean's kernel check
-them against the statement that the trusted side compiled alone (`replayer.py`).
+is written out as text (`inside/exporter.py`). In the second a fresh process, in which no code or
+text of the candidate's is ever elaborated, builds the terms from that text and has Lean's kernel
+check them against the statement that the trusted side compiled alone (`inside/replayer.py`).
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from typing import Any
 
 from proofgym.errors import ToolchainError
 from proofgym.lean import embedded
-from proofgym.lean.replayer import SUPPORTED
+from proofgym.lean.inside.replayer import SUPPORTED
 from proofgym.lean.runner import ToolchainLike, is_starved, lean_options, preloaded
 from proofgym.lean.statement import Statement
 from proofgym.sandboxes import Limits, Outcome, Sandbox
 from proofgym.sandboxes.limits import MIB
 from proofgym.types import Status
 
-EXPORTER, REPLAYER = (Path(__file__).parent / name for name in ("exporter.py", "replayer.py"))
+_INSIDE = Path(__file__).parent / "inside"
+EXPORTER, REPLAYER = _INSIDE / "exporter.py", _INSIDE / "replayer.py"
 
 _MODULE = "Statement"
 _OUTPUT_BYTES = 64 * MIB

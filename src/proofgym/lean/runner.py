@@ -79,5 +79,9 @@ def is_starved(outcome: Outcome, limits: Limits) -> bool:
 def lean_options(limits: Limits) -> list[str]:
     """Lean's own options: messages as JSON, and a memory bound just inside the sandbox's, which
     ends a hungry elaboration with a message instead of a kill."""
-    megabytes = max(64, int(limits.memory_bytes * 0.9) >> 20)
-    return ["--json", "-j1", f"-M{megabytes}"]
+    return ["--json", "-j1", f"-M{lean_memory(limits) >> 20}"]
+
+
+def lean_memory(limits: Limits) -> int:
+    """Lean's own bound in bytes, a whole number of MiB."""
+    return max(64, int(limits.memory_bytes * 0.9) >> 20) << 20

@@ -1,4 +1,4 @@
-"""One fork server in its sandbox, seen from outside: the other end of `forkserver.py`."""
+"""One fork server in its sandbox, seen from outside: the other end of `inside/forkserver.py`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from proofgym.sandboxes.cancel import Cancel
 from proofgym.sandboxes.sandbox import EndedBy, Service, infrastructure
 from proofgym.sandboxes.spawn import memory_file, pipe
 
-SERVER = Path(__file__).parent / "forkserver.py"
+INSIDE = Path(__file__).parent / "inside"
 NEEDED = frozenset({"process_tree", "orphans", "network", "filesystem"})
 """What the sandbox around the server must give."""
 
@@ -57,12 +57,13 @@ class Server:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._memory_bytes = 0
         library = shared_library(toolchain)
-        shown = [*toolchain.read_only_paths, *header.paths, SERVER, Path(sys.base_prefix)]
+        shown = [*toolchain.read_only_paths, *header.paths, INSIDE, Path(sys.base_prefix)]
         python = os.path.realpath(sys.executable)
+        words = [str(library), str(theirs.fileno()), *header.in_memory(toolchain.version)]
         with theirs:
             try:
                 self._service: Service = sandbox.serve(
-                    [python, "-I", "-S", str(SERVER), str(library), str(theirs.fileno())],
+                    [python, "-I", "-S", str(INSIDE / "forkserver.py"), *words],
                     channel=theirs.fileno(),
                     env=library_environment(toolchain),
                     read_only=shown,
@@ -73,12 +74,13 @@ class Server:
                 raise
         self._control.settimeout(seconds)
         try:
-            ready = self._control.recv(16)
+            ready = self._control.recv(64)
         except OSError:
             ready = b""
-        if ready != b"ready":
+        if not ready.startswith(b"ready"):
             self.close()
             raise SandboxError(f"it did not start: {self._service.why()}")
+        self.header_in_memory = b"in memory" in ready
 
     def healthy(self) -> bool:
         return self._service.alive

@@ -1,9 +1,9 @@
 """Checks with a Lean that is started once: fork servers in sandboxes, a child for each file.
 
-See `forkserver.py` for what keeps the children apart, `header.py` for how the header is loaded
-once, and `sandboxes/pool.py` for how servers are started ahead and replaced. The deadline of a
-check is kept here, by ending its child; if the server does not answer to that, the whole sandbox
-is ended, and the checks that were under way in it are made again elsewhere.
+See `inside/forkserver.py` for what keeps the children apart, `header.py` for how the header is
+loaded once, and `sandboxes/pool.py` for how servers are started ahead and replaced. The deadline
+of a check is kept here, by ending its child; if the server does not answer to that, the whole
+sandbox is ended, and the checks that were under way in it are made again elsewhere.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from proofgym.errors import SandboxError
 from proofgym.lean.header import Header, load_header, shared_library
-from proofgym.lean.runner import ColdRunner, ToolchainLike, lean_options
+from proofgym.lean.runner import ColdRunner, ToolchainLike, lean_memory, lean_options
 from proofgym.lean.server_process import NEEDED, Server
 from proofgym.sandboxes import Limits, Outcome, Sandbox, seccomp
 from proofgym.sandboxes.cancel import Cancel
@@ -86,6 +86,7 @@ class WarmRunner:
         self._lock = threading.Lock()
         self._header: Header | None = None
         self._possible: bool | None = None  # whether a server ever started; None: not tried
+        self._in_memory = False
         self._cold = ColdRunner(toolchain, sandbox, options)
         self._options = options
         self._filter, self._pid_at = seccomp.compute_only_bytes()
@@ -126,13 +127,15 @@ class WarmRunner:
 
     def metrics(self) -> dict[str, Any]:
         """The pool's, and: the time a check takes beyond Lean's own, checks whose server died
-        under them (`lost`), and those that were run in a sandbox of their own (`alone`)."""
+        under them (`lost`), those that were run in a sandbox of their own (`alone`), and whether
+        the last server that was started has the header in memory."""
         with self._lock:
             return self.pool.metrics() | {
                 "overhead_p50_s": self._overheads.percentile(0.5),
                 "overhead_p99_s": self._overheads.percentile(0.99),
                 "lost": self._lost,
                 "alone": self._alone,
+                "header_in_memory": self._in_memory,
             }
 
     def prepare(self) -> None:
@@ -161,6 +164,7 @@ class WarmRunner:
         assert self._header is not None  # there is a server, so there is a header
         return {
             "arguments": [*self._header.arguments, *lean_options(limits), "--stdin"],
+            "lean_memory": lean_memory(limits),
             "memory": limits.memory_bytes,
             "threads": limits.processes,
             "cpu": max(1, round(limits.cpu_s)),
@@ -173,7 +177,7 @@ class WarmRunner:
             if self._header is None:  # may take long, but happens once
                 self._header = load_header(self._toolchain, self._text, self._options)
         server = Server(self._toolchain, self._sandbox, self._whole, self._header, seconds)
-        self._possible = True
+        self._possible, self._in_memory = True, server.header_in_memory
         return server
 
     def _give_up(self, error: Exception) -> bool:
