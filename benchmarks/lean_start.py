@@ -2,9 +2,9 @@
 
     python benchmarks/lean_start.py [--checks 100]
 
-Four ways, on the same files, one at a time, in turns so that other work on the machine meets all:
+Three ways, on the same files, one at a time, in turns so that other work on the machine meets all:
 a cold process, a fork that starts Lean by its `main` (with a snapshot of the header), and a fork
-that has the header in memory; each for an empty file and for a right proof of the held-out theorems.
+that has the header in memory; each for an empty file and for a right proof of a held-out theorem.
 The last line is JSON: `empty_ms` and `proof_ms` of each way, and `vs_main`, how many times less
 processor time a proof takes with the header in memory than by Lean's `main`.
 """
@@ -74,7 +74,7 @@ def make_runners() -> dict[str, Runner]:
 
 def milliseconds(runner: Runner, source: bytes) -> float:
     outcome = runner.run(source, LEAN_LIMITS)
-    assert outcome.ended_by == "exit" and outcome.status == 0, outcome
+    assert (outcome.ended_by, outcome.status) == ("exit", 0), outcome
     return 1000 * outcome.cpu_s
 
 
