@@ -8,7 +8,8 @@ import pytest
 from pydantic import Field
 
 from proofgym.config import Config
-from proofgym.errors import ConfigError
+from proofgym.errors import ConfigError, nearest
+from proofgym.types import Sampling
 
 
 class Inner(Config):
@@ -74,3 +75,19 @@ def test_none_on_the_command_line_is_null_or_a_fields_own_word():
     assert ES().override("normalise", "none").normalise == "none"
     with pytest.raises(ConfigError, match="batch"):
         SFT().override("batch", "none")
+
+
+def test_of_many_allowed_values_the_first_are_named():
+    many = [f"layer.{number}.weight" for number in range(300)]
+    said = nearest("layers.7.weight", many)
+    assert said.startswith("did you mean 'layer.7.weight'?")
+    assert said.endswith("'layer.39.weight', and 260 more)")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("temperature", float("inf")), ("temperature", float("nan")), ("max_tokens", 10**9)],
+)
+def test_absurd_sampling_is_refused(field, value):
+    with pytest.raises(ConfigError, match=f"Sampling.{field} = "):
+        Sampling(**{field: value})

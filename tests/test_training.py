@@ -12,9 +12,10 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
 
 from proofgym.checkpoint import export_run, rebuild
-from proofgym.errors import ConfigError, RunError, TaskError, VerifierError
+from proofgym.errors import ConfigError, ModelError, RunError, TaskError, VerifierError
 from proofgym.job_file import load_job
 from proofgym.models import load_model
 from proofgym.run_directory import RunDirectory
@@ -264,3 +265,19 @@ def _with_reward(job_file, reward):
     job = load_job(job_file)
     fields = {name: getattr(job, name) for name in job.model_fields_set}
     return type(job)(**{**fields, "reward": reward})
+
+
+@pytest.mark.parametrize(
+    ("override", "error", "words"),
+    [
+        ("model=nothing-such", ModelError, "no such packaged model"),
+        ("algorithm.parameters=['nothing.*']", ConfigError, "matches no tensor"),
+        ("cluster.device=cuda", ConfigError, "sees no GPU"),
+    ],
+)
+def test_bad_input_leaves_no_run_behind(job_file, tmp_path, override, error, words):
+    if "cuda" in override and torch.cuda.is_available():
+        pytest.skip("there is a GPU here")
+    with pytest.raises(error, match=words):
+        train(job_file, tmp_path / "runs", override.replace("'", '"'))
+    assert not list((tmp_path / "runs").glob("*"))

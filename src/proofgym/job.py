@@ -105,7 +105,11 @@ class Job(Config):
             "control": control,
         }
         directory.write_json("job.json", {**origin, "job": self.to_json()})
-        train(self, directory, tasks, control)
+        try:
+            train(self, directory, tasks, control)
+        except BaseException:
+            directory.discard_unused()
+            raise
         return directory
 
     def resume(self, directory: RunDirectory) -> RunDirectory:
@@ -127,6 +131,7 @@ class Job(Config):
 
     def check(self) -> list[Any]:
         """Load and check everything that needs no model; returns the training tasks."""
+        self.cluster.check()
         tasks = self.tasks.load()
         if not tasks:
             raise ConfigError(f"Job.tasks = {self.tasks!r}: holds no task")

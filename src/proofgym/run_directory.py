@@ -17,6 +17,7 @@ import gzip
 import json
 import os
 import secrets
+import shutil
 import time
 import zlib
 from collections.abc import Iterable, Iterator
@@ -108,6 +109,11 @@ class RunDirectory:
         file.write(str(os.getpid()))
         file.flush()
         self._lock = file
+
+    def discard_unused(self) -> None:
+        """Remove the directory if its work never began: bad input leaves nothing behind."""
+        if not self.events():
+            shutil.rmtree(self.path, ignore_errors=True)
 
     def close(self) -> None:
         if self._lock:

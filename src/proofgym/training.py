@@ -18,7 +18,6 @@ from proofgym.types import Completion, Request, Rollout, Status, Task, Verdict
 def train(job: Job, run: RunDirectory, tasks: Sequence[Task], control: str | None = None) -> None:
     """Train `job` in `run` until its iterations are done; continues what is already durable."""
     started = time.monotonic()
-    say(f"run {run.id}  ->  {run.path}")
     workers = job.cluster.verification_workers()
     judge = job.reward.open(workers)
     try:
@@ -120,6 +119,7 @@ def _record_start(
     }
     run.write_json("environment.json", environment)
     run.record("start", iteration=iteration, control=control)
+    say(f"run {run.id}  ->  {run.path}")
     say(f"judge: {judge}")
     say(
         f"weights {loaded.digest[:12]}, seed {job.seed}, "

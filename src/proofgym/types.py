@@ -43,11 +43,11 @@ class Task:
 class Sampling(Config):
     """How completions are drawn."""
 
-    temperature: float = Field(1.0, ge=0)
+    temperature: float = Field(1.0, ge=0, le=100, allow_inf_nan=False)
     """Softmax temperature; 0 is greedy decoding."""
     top_p: float = Field(1.0, gt=0, le=1)
     """Keep the smallest set of tokens with at least this much probability."""
-    max_tokens: int = Field(64, ge=1)
+    max_tokens: int = Field(64, ge=1, le=1 << 20)
     """Longest completion, in tokens."""
     stop: tuple[str, ...] = ()
     """Strings that end a completion; the text is cut before them."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from proofgym.config import Config
+from proofgym.errors import ConfigError
 
 if TYPE_CHECKING:
     from proofgym.engines.transformers import TransformersEngine
@@ -35,6 +36,17 @@ class Local(Config):
         if self.device != "auto":
             return self.device
         return "cuda" if torch.cuda.is_available() else "cpu"
+
+    def check(self) -> None:
+        """Refuse what this machine does not have. Raises ConfigError."""
+        if self.device != "cuda":
+            return
+        import torch
+
+        if not torch.cuda.is_available():
+            raise ConfigError(
+                "Local.device = 'cuda': PyTorch sees no GPU here; (allowed: 'auto', 'cpu')"
+            )
 
     def load(self, model: Any) -> LoadedModel:
         import torch
