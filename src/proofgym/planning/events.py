@@ -16,6 +16,9 @@ import numpy as np
 
 from proofgym.planning.heap import pop, push
 
+NEVER = int(np.iinfo(np.int32).max)
+"""As `uses` or `most_starting`: no limit."""
+
 
 def _jit(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile on first use, keeping the result on disk where there is a place for it."""
@@ -52,12 +55,17 @@ def run_step(
     head = waiting = 0
     # Each sandbox has a number below `size`.
     used, work = np.zeros(size, np.int32), np.zeros(size, np.int32)
-    free, ready = np.arange(size - 1, -1, -1).astype(np.int32), np.empty(size, np.int32)
+    free = np.arange(size - 1, -1, -1).astype(np.int32)
+    # Idle ones by age, the oldest first. Their age is of no consequence where no use counts.
+    ages, born = uses > 1 and uses < NEVER, np.zeros(size)
+    ready_age, ready = np.zeros(size), np.empty(size, np.int32)
     busy_at, busy_who = np.empty(size), np.empty(size, np.int32)
     start_at, start_who = np.empty(size), np.empty(size, np.int32)
     idle, busy, starting, unused = buffer, 0, 0, size - buffer
     for place in range(buffer):
-        ready[place] = free[unused + place]
+        ready[place] = free[unused + buffer - 1 - place]
+        born[ready[place]] = ready_age[place] = place if ages else 0
+    births = buffer
     now = clock = busy_s = idle_s = starting_s = 0.0
     arrived = done = started = retried = lost = 0
     peak = buffer
@@ -92,21 +100,24 @@ def run_step(
                 free[unused] = who
                 unused += 1
             else:
-                ready[idle] = who
+                push(ready_age, ready, idle, born[who], who)
                 idle += 1
         elif next_start <= moment:
             clock += passed * speed
-            ready[idle] = pop(start_at, start_who, starting)
-            idle += 1
+            who = pop(start_at, start_who, starting)
             starting -= 1
+            born[who] = births if ages else 0
+            births += 1
+            push(ready_age, ready, idle, born[who], who)
+            idle += 1
         else:
             clock += passed * speed
             line[(head + waiting) % count] = arrived
             waiting += 1
             arrived += 1
         while waiting and idle:
+            who, rollout = pop(ready_age, ready, idle), line[head]
             idle -= 1
-            who, rollout = ready[idle], line[head]
             head = (head + 1) % count
             waiting -= 1
             work[who] = rollout
@@ -117,8 +128,8 @@ def run_step(
             push(busy_at, busy_who, busy, clock + takes, who)
             busy += 1
         while idle > buffer:
+            free[unused] = pop(ready_age, ready, idle)
             idle -= 1
-            free[unused] = ready[idle]
             unused += 1
         while unused and starting < most_starting and idle + starting < waiting + buffer:
             unused -= 1

@@ -13,8 +13,6 @@ from proofgym.errors import ConfigError
 from proofgym.planning.pool import Pool
 from proofgym.planning.step import Draws, Step
 
-_NEVER = np.iinfo(np.int32).max
-
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -63,7 +61,7 @@ def simulate(step: Step, pool: Pool, draws: Draws | None = None) -> Result:
     """
     if not importlib.util.find_spec("numba"):
         raise ConfigError("the simulation needs Numba: pip install 'proofgym[plan]'")
-    from proofgym.planning.events import run_step
+    from proofgym.planning.events import NEVER, run_step
 
     draws = step.draw() if draws is None else draws
     most = step.rollouts + pool.buffer  # more are never wanted at once
@@ -77,8 +75,8 @@ def simulate(step: Step, pool: Pool, draws: Draws | None = None) -> Result:
         draws.starts_S,
         size,
         min(pool.buffer, size),
-        pool.uses or _NEVER,
-        pool.starting or _NEVER,
+        pool.uses or NEVER,
+        pool.starting or NEVER,
         float(step.cores or math.inf),
     )
     end, busy, idle, starting, started, retried, lost, peak = totals
