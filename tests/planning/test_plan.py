@@ -9,6 +9,8 @@ from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from proofgym.cli.main import app
@@ -28,6 +30,7 @@ from proofgym.planning import (
     simulate,
 )
 from proofgym.planning.chart import draw
+from proofgym.planning.trial import Trial
 
 SMALL = Step(rollouts=1500, service=Exponential(mean_s=1.0), gaps=Exponential(mean_s=0.05))
 
@@ -59,6 +62,27 @@ def test_costs_are_seconds_times_prices():
     assert row.idle_cost == pytest.approx(result.idle_s * 0.002)
     together = result.idle_s + result.busy_s + result.starting_s
     assert row.cost == pytest.approx(result.blocked_s * 0.1 + together * 0.002)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    size=st.sampled_from([5, 20, 60, None]),
+    warm=st.floats(0, 1),
+    wait_s=st.sampled_from([0.0, 0.05, 0.5, 3.0]),
+    failure=st.sampled_from([0.0, 0.2]),
+    steps=st.integers(1, 3),
+    seed=st.integers(0, 1000),
+)
+def test_a_pool_that_is_too_late_is_found_out_early_and_rightly(
+    size, warm, wait_s, failure, steps, seed
+):
+    step = Step(rollouts=150, gaps=Exponential(mean_s=0.05), failure=failure, seed=seed)
+    buffer = int(warm * (size or 100))
+    full = Trial(step, Prices(), Pool(), steps).row(size, buffer)
+    trial = Trial(step, Prices(), Pool(), steps)
+    assert trial.waits_at_most(wait_s, size, buffer) == (full.wait_p99_s <= wait_s)
+    assert trial.waits_at_most(1e9, size, buffer)
+    assert trial.row(size, buffer) == full
 
 
 def test_slow_starts_need_a_larger_buffer_and_instant_ones_none():

@@ -41,12 +41,14 @@ def run_step(
     uses,
     most_starting,
     cores,
+    late_s,
+    most_late,
 ):
-    """Simulate until the last rollout is done.
+    """Simulate until the last rollout is done, or more than `most_late` have waited `late_s`.
 
-    Returns waits [N] (seconds each rollout waited for sandboxes) and (end of the step; busy, idle
-    and starting sandbox seconds; sandboxes started; attempts retried; rollouts given up; most
-    sandboxes at once).
+    Returns whether it came to the end, waits [N] (seconds each rollout waited for sandboxes) and
+    (end of the step; busy, idle and starting sandbox seconds; sandboxes started; attempts retried;
+    rollouts given up; most sandboxes at once).
     """
     count, attempts = arrivals.size, failures.shape[0]
     waits, since = np.zeros(count), arrivals.copy()
@@ -67,9 +69,9 @@ def run_step(
         born[ready[place]] = ready_age[place] = place if ages else 0
     births = buffer
     now = clock = busy_s = idle_s = starting_s = 0.0
-    arrived = done = started = retried = lost = 0
+    arrived = done = started = retried = lost = late = 0
     peak = buffer
-    while done < count:
+    while done < count and late <= most_late:
         speed = 1.0 if busy <= cores else cores / busy
         next_end = now + (busy_at[0] - clock) / speed if busy else np.inf
         next_start = start_at[0] if starting else np.inf
@@ -121,7 +123,9 @@ def run_step(
             head = (head + 1) % count
             waiting -= 1
             work[who] = rollout
-            waits[rollout] += now - since[rollout]
+            before = waits[rollout]
+            waits[rollout] = before + (now - since[rollout])
+            late += before <= late_s < waits[rollout]
             takes = services[rollout]
             if failures[tried[rollout], rollout]:
                 takes = until_failure[tried[rollout], rollout]
@@ -139,4 +143,4 @@ def run_step(
             starting += 1
             started += 1
         peak = max(peak, size - unused)
-    return waits, (now, busy_s, idle_s, starting_s, started, retried, lost, peak)
+    return done == count, waits, (now, busy_s, idle_s, starting_s, started, retried, lost, peak)
