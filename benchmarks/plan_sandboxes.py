@@ -19,7 +19,8 @@ the measured:
 
 The last line is JSON: `settings`, `within_10_percent` (of them), `worst_error`, `worst_hindsight`,
 `worst_blind`, `simulate_1e6_s` (seconds to simulate a million sandboxes at once) and
-`simulate_1e6_cpu_s`, `rows`.
+`simulate_1e6_cpu_s`, `plan_1e6_s` (a whole plan, all sizes and buffers, for a million completions
+at once; `plan_1e6_spread_s`: 5,000 a second) and `plan_1e6_cpu_s`, `rows`.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ from proofgym.planning import (
     Pool,
     Step,
     Uniform,
+    make_plan,
     simulate,
 )
 from proofgym.planning.step import Draws
@@ -144,6 +146,7 @@ def main() -> None:
         "worst_hindsight": worst(rows, "hindsight"),
         "worst_blind": worst(rows, "blind"),
         **million(),
+        **plan_million(),
         "rows": rows,
     }
     print(json.dumps(result))
@@ -226,6 +229,20 @@ def million() -> dict[str, float]:
     took, used = time.monotonic() - began, time.process_time() - used
     assert result.peak == 1_000_000, result.peak
     return {"simulate_1e6_s": round(took, 2), "simulate_1e6_cpu_s": round(used, 2)}
+
+
+def plan_million() -> dict[str, float]:
+    """Seconds of a whole plan for a million completions, and processor seconds of the first."""
+    began, used = time.monotonic(), time.process_time()
+    make_plan(Step(rollouts=1_000_000, gaps=Constant(seconds=0.0)))
+    together, used = time.monotonic() - began, time.process_time() - used
+    began = time.monotonic()
+    make_plan(Step(rollouts=1_000_000, gaps=poisson(5000)))
+    return {
+        "plan_1e6_s": round(together, 1),
+        "plan_1e6_cpu_s": round(used, 1),
+        "plan_1e6_spread_s": round(time.monotonic() - began, 1),
+    }
 
 
 def worst(rows: list[dict], name: str) -> float:

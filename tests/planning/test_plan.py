@@ -31,6 +31,7 @@ from proofgym.planning import (
 )
 from proofgym.planning.chart import draw
 from proofgym.planning.trial import Trial
+from proofgym.sandboxes.pool_settings import PoolSettings
 
 SMALL = Step(rollouts=1500, service=Exponential(mean_s=1.0), gaps=Exponential(mean_s=0.05))
 
@@ -118,6 +119,14 @@ def test_the_reason_names_the_figures_of_its_row():
     assert f"at most {row.wait_p99_s:.2f} s" in plan.reason
 
 
+def test_the_settings_make_a_real_pool_of_the_recommended_kind():
+    plan = make_plan(SMALL, uses=3, starting=8)
+    made = PoolSettings(**plan.settings())
+    assert made == plan.pool.settings()
+    row = plan.recommended
+    assert (made.largest, made.buffer, made.uses, made.starting) == (row.size, row.buffer, 3, 8)
+
+
 def test_the_picture_is_one_whole_svg_that_loads_nothing():
     plan = make_plan(SMALL)
     text = draw(plan)
@@ -200,6 +209,7 @@ def test_the_command_prints_a_table_a_reason_and_json_last(tmp_path):
     assert [row["size"] for row in last["rows"]] == [4, 40, None]
     assert last["recommended"] in last["rows"]
     assert last["reason"] in result.output
+    assert f"PoolSettings(smallest={last['recommended']['buffer']}, " in result.output
     assert last["step"]["rollouts"] == 300
     assert re.search(r"│ +unlimited │", result.output)
     assert picture.read_text().startswith("<svg")

@@ -137,6 +137,7 @@ def _show(plan: Plan, step: Step, plot: Path | None) -> None:
         console = Console(width=140)
     console.print(table(plan))
     print(plan.reason)
+    print(f"PoolSettings({', '.join(f'{name}={it}' for name, it in plan.settings().items())})")
     if plot is not None:
         plot.write_text(draw(plan), encoding="utf-8")
         print(f"picture: {plot}")

@@ -36,10 +36,19 @@ class Plan:
     recommended: Row
     reason: str
     goal: Goal
+    pool: Pool
+    """The recommended one; `pool.settings()` is what `proofgym.sandboxes` takes."""
+
+    def settings(self) -> dict[str, int | None]:
+        """What to give `PoolSettings`; what is left to its default is left out."""
+        names = ("smallest", "largest", "buffer", "uses", "starting")
+        made = self.pool.settings()
+        return {name: getattr(made, name) for name in names}
 
     def to_json(self) -> dict[str, Any]:
         return {
             "recommended": self.recommended.to_json(),
+            "settings": self.settings(),
             "reason": self.reason,
             "wait_s": self.goal.wait_s,
             "rows": [row.to_json() for row in self.rows],
@@ -83,7 +92,7 @@ def make_plan(
         return trial.row(size, 0) if hopeless else _best_buffer(trial, size, most, goal)
 
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        rows = list(threads.map(row, looked_at))
+        rows = list(threads.map(row, looked_at[::-1]))[::-1]  # the longest first
     chosen = goal.choose(rows)
     if sizes is None:
         chosen = _finer(trial, rows, chosen, most, goal)
@@ -91,7 +100,8 @@ def make_plan(
         warm = trial.row(chosen.size, _whole(chosen.size, most))
         chosen = min(chosen, warm, key=lambda it: it.cost)
     rows = sorted({row.size: row for row in [*rows, chosen]}.values(), key=lambda it: it.limit)
-    return Plan(rows, chosen, explain(trial, rows, chosen, goal), goal)
+    pool = trial.pool(chosen.size, chosen.buffer)
+    return Plan(rows, chosen, explain(trial, rows, chosen, goal), goal, pool)
 
 
 def _check(sizes: Sequence[int | None] | None, steps: int) -> None:

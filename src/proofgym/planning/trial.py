@@ -57,7 +57,7 @@ class Trial:
 
     def __init__(self, step: Step, prices: Prices, pool: Pool, steps: int) -> None:
         self.step, self.prices = step, prices
-        self._pool = pool
+        self._like = pool
         self._steps = steps
         self._lock = Lock()
         self._known: dict[tuple[int | None, int], Row] = {}
@@ -71,7 +71,7 @@ class Trial:
         with self._lock:
             draws = self._draws
         if (size, buffer) not in self._known:
-            pool = self._sized(size, buffer)
+            pool = self.pool(size, buffer)
             results = [simulate(self.step, pool, each) for each in draws]
             self._known[size, buffer] = self._row(pool, results)
         return self._known[size, buffer]
@@ -82,7 +82,7 @@ class Trial:
         if key not in self._known and self._late.get(key, -1.0) < wait_s:
             with self._lock:
                 draws = self._draws
-            pool, results = self._sized(size, buffer), []
+            pool, results = self.pool(size, buffer), []
             for each in draws:  # one so late makes the mean too late
                 result = simulate_unless_late(self.step, pool, each, wait_s * len(draws))
                 if result is None:
@@ -92,8 +92,9 @@ class Trial:
             self._known[key] = self._row(pool, results)
         return key in self._known and self._known[key].wait_p99_s <= wait_s
 
-    def _sized(self, size: int | None, buffer: int) -> Pool:
-        uses, starting = self._pool.uses, self._pool.starting
+    def pool(self, size: int | None, buffer: int) -> Pool:
+        """The pool that row is of."""
+        uses, starting = self._like.uses, self._like.starting
         return Pool(size=size, buffer=buffer, uses=uses, starting=starting)
 
     def _row(self, pool: Pool, results: list[Result]) -> Row:
