@@ -1,15 +1,15 @@
 """Compare the simulation behind `proofgym plan sandboxes` with the project's pool of sandboxes.
 
-    python benchmarks/plan_sandboxes.py [--scale 1.0] [--rounds 2]
+    python benchmarks/plan_sandboxes.py [--scale 1.0] [--rounds 1]
 
 The pool is `proofgym.sandboxes.pool.Pool` with the settings of the simulated one
 (`planning.Pool.settings`); sandboxes that are used once are those of `command_pool`.
 
 For each setting a rehearsal in a pool of its own, with other rollouts (another seed), measures how
 long a sandbox takes to start and what an action takes beyond its own time. Then the step is
-predicted, and only then run, in a new pool; all that twice, and means are compared. The settings
-were written down before the first run and not changed after it. Three predictions are set against
-the measured:
+predicted, and only then run, in a new pool; with more rounds all that again, and means are taken.
+The settings were written down before the first run and not changed after it. Three predictions are
+set against the measured:
 
 - `predicted`: of this very step, whose arrivals and service times are known, from the rehearsal.
   Its error holds the model's faults and any change of the machine since the rehearsal.
@@ -124,7 +124,7 @@ SETTINGS = [
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scale", type=float, default=1.0, help="of the number of rollouts")
-    parser.add_argument("--rounds", type=int, default=2, help="of rehearsal and step")
+    parser.add_argument("--rounds", type=int, default=1, help="of rehearsal and step")
     arguments = parser.parse_args()
     console = Console(width=140)
     table = Table(title="Step time, seconds")
