@@ -1,7 +1,7 @@
-"""A pool of real sandboxed processes that follows the rules of `proofgym.planning.Pool`.
+"""One step of rollouts in the project's own pool of sandboxes, each start and action timed.
 
-Each sandbox holds a shell that does what it is told: sleep, spin, or die, for a given time. The
-pool runs one step: rollouts arrive on a schedule, and every start and action is timed.
+Sandboxes used once are those of `command_pool`: prepared ahead, each runs one command. Those used
+more often hold a shell that sleeps or spins when told to.
 """
 
 from __future__ import annotations
@@ -9,12 +9,16 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections import deque
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from proofgym.planning.pool import Pool
 from proofgym.sandboxes import Limits, Sandbox
+from proofgym.sandboxes.pool import Pool
+from proofgym.sandboxes.pool_settings import PoolSettings
+from proofgym.sandboxes.prepared import Command, Prepared
+from proofgym.sandboxes.roster import Worker
 
 _SHELL = """
 exec 2>/dev/null
@@ -24,7 +28,6 @@ while read -r -u $1 what seconds; do
     sleep) sleep $seconds ;;
     spin) end=$(( ${EPOCHREALTIME/[.,]/} + $seconds ))
       while (( ${EPOCHREALTIME/[.,]/} < end )); do :; done ;;
-    die) sleep $seconds; exit 1 ;;
   esac
   echo d >&$1
 done
@@ -33,30 +36,50 @@ _FOREVER_S = 10_000.0
 _LIMITS = Limits(wall_s=1e6, cpu_s=1e6)
 
 
-class Shell:
-    """One sandboxed shell, ready when constructed."""
+class Actor(Worker, Protocol):
+    """A worker that can do what a rollout does."""
 
-    def __init__(self, sandbox: Sandbox) -> None:
+    def act(self, seconds: float) -> bool:
+        """Whether it is done within the cap, and nothing went wrong."""
+        ...
+
+
+class Once(Prepared):
+    """A prepared sandbox that runs one command, `sleep`."""
+
+    def act(self, seconds: float) -> bool:
+        outcome, _ = self.run(Command(("/bin/sleep", f"{seconds:.6f}"), {}), {})
+        return outcome.ended_by == "exit" and outcome.status == 0
+
+
+class Shell:
+    """A sandboxed shell for many actions, ready when constructed."""
+
+    def __init__(self, sandbox: Sandbox, what: str, cap_s: float, budget_s: float) -> None:
+        self._what, self._cap_s = what, cap_s
         self._ours, theirs = socket.socketpair()
-        self.used = 0
         with theirs:
             number = theirs.fileno()
             argv = ["/bin/bash", "-c", _SHELL, "bash", str(number)]
             self._service = sandbox.serve(argv, channel=number, limits=_LIMITS)
-        self._ours.settimeout(60)
+        self._ours.settimeout(budget_s)
         if self._ours.recv(2) != b"r\n":
             raise RuntimeError(f"a sandboxed shell did not start: {self._service.why()}")
 
-    def act(self, what: str, seconds: float, cap_s: float) -> bool:
-        """Whether it answered within the cap; after that it is of no use any more."""
-        shown = f"{seconds * 1e6:.0f}" if what == "spin" else f"{seconds:.6f}"
-        self._ours.settimeout(cap_s)
-        self.used += 1
+    def act(self, seconds: float) -> bool:
+        shown = f"{seconds * 1e6:.0f}" if self._what == "spin" else f"{seconds:.6f}"
+        self._ours.settimeout(self._cap_s)
         try:
-            self._ours.sendall(f"{what} {shown}\n".encode())
+            self._ours.sendall(f"{self._what} {shown}\n".encode())
             return self._ours.recv(2) == b"d\n"
-        except OSError:  # the cap
+        except OSError:  # the cap, or somebody ended it
             return False
+
+    def healthy(self) -> bool:
+        return self._service.alive
+
+    def memory_bytes(self) -> int:
+        return 0
 
     def close(self) -> None:
         self._service.close()
@@ -65,13 +88,15 @@ class Shell:
 
 @dataclass
 class Work:
-    """One rollout: when it comes, what it does, and how often the machinery fails it first."""
+    """One rollout: when it comes, what it does, and when the machinery fails it first."""
 
     arrival_s: float
     seconds: float
     capped: bool
-    faults: int
-    tried: int = 0
+    faults_s: list[float]
+    """Seconds into the action, of each attempt that is to fail."""
+    lost: bool
+    """It fails to the last attempt."""
 
 
 @dataclass
@@ -84,99 +109,67 @@ class Timings:
     """Of each action, beyond its own time."""
 
 
-class RealPool:
-    """Runs one step; `close` leaves nothing behind."""
+def starter(
+    sandbox: Sandbox, settings: PoolSettings, what: str, cap_s: float
+) -> Callable[[float], Actor]:
+    """How a pool with these settings starts a sandbox."""
+    if settings.uses == 1:
+        return lambda budget_s: Once(sandbox, Limits(wall_s=cap_s), (), budget_s)
+    return lambda budget_s: Shell(sandbox, what, cap_s, budget_s)
 
-    def __init__(self, sandbox: Sandbox, pool: Pool, what: str, cap_s: float) -> None:
-        self._sandbox, self._pool, self._what, self._cap_s = sandbox, pool, what, cap_s
-        self._lock = threading.Condition()
-        self._idle: list[Shell] = []
-        self._closing: list[Shell] = []  # closed by the start of what replaces them
-        self._line: deque[tuple[Work, float]] = deque()
-        self._starting = self._busy = self._left = 0
+
+class StepRun:
+    """Runs one step in a new pool, which it closes."""
+
+    def __init__(self, start: Callable[[float], Actor], settings: PoolSettings) -> None:
+        self._start = start
+        self._pool = Pool[Actor](self._timed, settings)
         self._timings = Timings()
-        self._threads = ThreadPoolExecutor(256)
-        self._broken: BaseException | None = None
+        self._broken: list[BaseException] = []
 
     def run(self, works: list[Work]) -> Timings:
         """Warm up, then let the rollouts come, and wait for the last."""
-        with self._lock:
-            self._advance()
-            self._lock.wait_for(lambda: self._broken or len(self._idle) == self._pool.buffer)
-            self._timings, self._left = Timings(), len(works)
-        began = time.monotonic()
-        for work in works:
-            time.sleep(max(0.0, began + work.arrival_s - time.monotonic()))
-            with self._lock:
-                self._line.append((work, time.monotonic()))
-                self._advance()
-        with self._lock:
-            self._lock.wait_for(lambda: self._broken or self._left == 0)
-            if self._broken:
-                raise self._broken
-        self._timings.step_s = time.monotonic() - began
-        return self._timings
-
-    def close(self) -> None:
-        with self._lock:
-            self._lock.wait_for(lambda: self._broken or self._starting + self._busy == 0)
-        self._threads.shutdown()
-        for shell in [*self._idle, *self._closing]:
-            shell.close()
-
-    def _advance(self) -> None:
-        """Serve the line, drop what is too many, start what is missing. The lock is held."""
-        while self._line and self._idle:
-            work, _ = self._line.popleft()
-            self._busy += 1
-            self._threads.submit(self._guard, self._act, self._idle.pop(), work, time.monotonic())
-        while len(self._idle) > self._pool.buffer:
-            self._closing.append(self._idle.pop())
-        while self._may_start():
-            self._starting += 1
-            self._threads.submit(self._guard, self._start, time.monotonic())
-
-    def _may_start(self) -> bool:
-        ahead, pool = len(self._idle) + self._starting, self._pool
-        room = pool.size is None or ahead + self._busy < pool.size
-        turn = pool.starting is None or self._starting < pool.starting
-        return room and turn and ahead < len(self._line) + pool.buffer
-
-    def _guard(self, function, *arguments) -> None:
-        """A fault in a thread must reach the one who waits."""
         try:
-            function(*arguments)
-        except BaseException as error:
-            with self._lock:
-                self._broken = error
-                self._lock.notify_all()
+            if self._pool.settings.buffer:
+                self._pool.prepare(wait_s=120)
+            self._timings = timings = Timings()
+            began = time.monotonic()
+            with ThreadPoolExecutor(len(works)) as threads:
+                for work in works:
+                    time.sleep(max(0.0, began + work.arrival_s - time.monotonic()))
+                    threads.submit(self._rollout, work)
+            timings.step_s = time.monotonic() - began
+            self._timings = Timings()  # for what still starts
+        finally:
+            self._pool.close()
+        if self._broken:
+            raise self._broken[0]
+        return timings
 
-    def _start(self, decided: float) -> None:
-        with self._lock:
-            old = self._closing.pop() if self._closing else None
-        if old is not None:
-            old.close()
-        shell = Shell(self._sandbox)
-        with self._lock:
-            self._timings.starts_s.append(time.monotonic() - decided)
-            self._starting -= 1
-            self._idle.append(shell)
-            self._advance()
-            self._lock.notify_all()
+    def _timed(self, budget_s: float) -> Actor:
+        began = time.monotonic()
+        worker = self._start(budget_s)
+        self._timings.starts_s.append(time.monotonic() - began)
+        return worker
 
-    def _act(self, shell: Shell, work: Work, decided: float) -> None:
-        fails = work.tried < work.faults
-        seconds = _FOREVER_S if work.capped and not fails else work.seconds
-        answered = shell.act("die" if fails else self._what, seconds, self._cap_s)
-        with self._lock:
-            self._busy -= 1
-            self._timings.overheads_s.append(time.monotonic() - decided - work.seconds)
-            work.tried += 1
-            if fails:
-                self._line.append((work, time.monotonic()))
-            else:
-                self._left -= 1
-            spent = self._pool.uses is not None and shell.used >= self._pool.uses
-            (self._idle if answered and not spent else self._closing).append(shell)
-            self._advance()
-            self._lock.notify_all()
+    def _rollout(self, work: Work) -> None:
+        try:
+            for seconds in work.faults_s:
+                self._attempt(seconds, fault=True)
+            if not work.lost:
+                self._attempt(work.seconds, capped=work.capped)
+        except BaseException as error:  # must reach the one who waits
+            self._broken.append(error)
+
+    def _attempt(self, seconds: float, fault: bool = False, capped: bool = False) -> None:
+        """A fault ends the sandbox under the action; an action that is capped never ends."""
+        with self._pool.lease() as lease:
+            began = time.monotonic()
+            if fault:
+                threading.Timer(seconds, lease.worker.close).start()
+            done = lease.worker.act(_FOREVER_S if fault or capped else seconds)
+            self._timings.overheads_s.append(time.monotonic() - began - seconds)
+            if done == (fault or capped):
+                raise RuntimeError(f"an action ended otherwise than it was to: {done}")
+            if not done and self._pool.settings.uses > 1:
+                lease.spoil("it is of no use any more")

@@ -9,6 +9,8 @@ from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from proofgym.cli.main import app
@@ -28,6 +30,8 @@ from proofgym.planning import (
     simulate,
 )
 from proofgym.planning.chart import draw
+from proofgym.planning.trial import Trial
+from proofgym.sandboxes.pool_settings import PoolSettings
 
 SMALL = Step(rollouts=1500, service=Exponential(mean_s=1.0), gaps=Exponential(mean_s=0.05))
 
@@ -61,6 +65,27 @@ def test_costs_are_seconds_times_prices():
     assert row.cost == pytest.approx(result.blocked_s * 0.1 + together * 0.002)
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    size=st.sampled_from([5, 20, 60, None]),
+    warm=st.floats(0, 1),
+    wait_s=st.sampled_from([0.0, 0.05, 0.5, 3.0]),
+    failure=st.sampled_from([0.0, 0.2]),
+    steps=st.integers(1, 3),
+    seed=st.integers(0, 1000),
+)
+def test_a_pool_that_is_too_late_is_found_out_early_and_rightly(
+    size, warm, wait_s, failure, steps, seed
+):
+    step = Step(rollouts=150, gaps=Exponential(mean_s=0.05), failure=failure, seed=seed)
+    buffer = int(warm * (size or 100))
+    full = Trial(step, Prices(), Pool(), steps).row(size, buffer)
+    trial = Trial(step, Prices(), Pool(), steps)
+    assert trial.waits_at_most(wait_s, size, buffer) == (full.wait_p99_s <= wait_s)
+    assert trial.waits_at_most(1e9, size, buffer)
+    assert trial.row(size, buffer) == full
+
+
 def test_slow_starts_need_a_larger_buffer_and_instant_ones_none():
     def buffer(start_s: float) -> int:
         step = Step(rollouts=1500, gaps=SMALL.gaps, start=Constant(seconds=start_s))
@@ -92,6 +117,14 @@ def test_the_reason_names_the_figures_of_its_row():
     row = plan.recommended
     assert f"Take {row.size} sandboxes with {row.buffer} kept warm" in plan.reason
     assert f"at most {row.wait_p99_s:.2f} s" in plan.reason
+
+
+def test_the_settings_make_a_real_pool_of_the_recommended_kind():
+    plan = make_plan(SMALL, uses=3, starting=8)
+    made = PoolSettings(**plan.settings())
+    assert made == plan.pool.settings()
+    row = plan.recommended
+    assert (made.largest, made.buffer, made.uses, made.starting) == (row.size, row.buffer, 3, 8)
 
 
 def test_the_picture_is_one_whole_svg_that_loads_nothing():
@@ -176,6 +209,7 @@ def test_the_command_prints_a_table_a_reason_and_json_last(tmp_path):
     assert [row["size"] for row in last["rows"]] == [4, 40, None]
     assert last["recommended"] in last["rows"]
     assert last["reason"] in result.output
+    assert f"PoolSettings(smallest={last['recommended']['buffer']}, " in result.output
     assert last["step"]["rollouts"] == 300
     assert re.search(r"│ +unlimited │", result.output)
     assert picture.read_text().startswith("<svg")

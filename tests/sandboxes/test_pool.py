@@ -263,6 +263,45 @@ def test_the_size_follows_the_demand_both_ways(make: Maker, factory: Factory) ->
     assert pool.metrics()["recycled"]["idle"] >= 4
 
 
+def test_a_buffer_stays_ready_beyond_those_in_use(make: Maker, factory: Factory) -> None:
+    pool = make(smallest=0, largest=9, buffer=2)
+    leases = []
+    for used in range(4):
+        leases.append(pool.lease())
+        until(lambda used=used: pool.metrics()["workers"] == used + 3)
+    assert pool.metrics()["idle_slots"] == 2
+    for lease in leases:
+        lease.__exit__()
+    until(lambda: factory.living == 2)
+    assert pool.metrics()["workers"] == 2
+
+
+@pytest.mark.parametrize("uses", [1, 100])
+def test_with_a_buffer_the_largest_bounds_all_workers(
+    make: Maker, factory: Factory, uses: int
+) -> None:
+    pool = make(largest=3, buffer=3, uses=uses)
+    pool.prepare()
+    assert factory.living == 3
+    leases = [pool.lease() for _ in range(3)]
+    with pytest.raises(PoolError, match="came free"):
+        pool.lease(wait_s=0.3)
+    assert len(factory.made) == 3
+    for lease in leases:
+        lease.__exit__()
+    use(pool)
+    assert len(factory.made) == 3 if uses > 1 else len(factory.made) > 3
+
+
+def test_a_buffer_counts_the_slots_of_workers(make: Maker, factory: Factory) -> None:
+    pool = make(largest=9, buffer=3, slots=2)
+    pool.prepare()
+    assert pool.metrics()["workers"] == 2
+    with pool.lease(), pool.lease():  # two of four slots: one more worker keeps three ready
+        until(lambda: pool.metrics()["workers"] == 3)
+    until(lambda: factory.living == 2)
+
+
 def test_a_broken_backend_is_not_hammered(make: Maker, factory: Factory) -> None:
     factory.broken = True
     pool = make(largest=4, failures=3, pause_s=0.5, starting=1)

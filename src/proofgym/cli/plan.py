@@ -54,7 +54,9 @@ def sandboxes(
     gpus: Annotated[int, typer.Option(help="GPUs that wait for the step.")] = 8,
     gpu_price: Annotated[float, typer.Option(help="One GPU, one hour.")] = 3.0,
     sandbox_price: Annotated[float, typer.Option(help="One sandbox, one hour.")] = 0.1,
-    steps: Annotated[int, typer.Option(help="Simulated steps to average over.")] = 3,
+    steps: Annotated[
+        int | None, typer.Option(help="Simulated steps to average over; else 3, or 1 if large.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Of the draws.")] = 0,
     plot: Annotated[Path | None, typer.Option(help="Write the picture here (SVG).")] = None,
 ) -> None:
@@ -135,6 +137,7 @@ def _show(plan: Plan, step: Step, plot: Path | None) -> None:
         console = Console(width=140)
     console.print(table(plan))
     print(plan.reason)
+    print(f"PoolSettings({', '.join(f'{name}={it}' for name, it in plan.settings().items())})")
     if plot is not None:
         plot.write_text(draw(plan), encoding="utf-8")
         print(f"picture: {plot}")

@@ -16,6 +16,9 @@ import numpy as np
 
 from proofgym.planning.heap import pop, push
 
+NEVER = int(np.iinfo(np.int32).max)
+"""As `uses` or `most_starting`: no limit."""
+
 
 def _jit(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile on first use, keeping the result on disk where there is a place for it."""
@@ -38,12 +41,14 @@ def run_step(
     uses,
     most_starting,
     cores,
+    late_s,
+    most_late,
 ):
-    """Simulate until the last rollout is done.
+    """Simulate until the last rollout is done, or more than `most_late` have waited `late_s`.
 
-    Returns waits [N] (seconds each rollout waited for sandboxes) and (end of the step; busy, idle
-    and starting sandbox seconds; sandboxes started; attempts retried; rollouts given up; most
-    sandboxes at once).
+    Returns whether it came to the end, waits [N] (seconds each rollout waited for sandboxes) and
+    (end of the step; busy, idle and starting sandbox seconds; sandboxes started; attempts retried;
+    rollouts given up; most sandboxes at once).
     """
     count, attempts = arrivals.size, failures.shape[0]
     waits, since = np.zeros(count), arrivals.copy()
@@ -52,16 +57,21 @@ def run_step(
     head = waiting = 0
     # Each sandbox has a number below `size`.
     used, work = np.zeros(size, np.int32), np.zeros(size, np.int32)
-    free, ready = np.arange(size - 1, -1, -1).astype(np.int32), np.empty(size, np.int32)
+    free = np.arange(size - 1, -1, -1).astype(np.int32)
+    # Idle ones by age, the oldest first. Their age is of no consequence where no use counts.
+    ages, born = uses > 1 and uses < NEVER, np.zeros(size)
+    ready_age, ready = np.zeros(size), np.empty(size, np.int32)
     busy_at, busy_who = np.empty(size), np.empty(size, np.int32)
     start_at, start_who = np.empty(size), np.empty(size, np.int32)
     idle, busy, starting, unused = buffer, 0, 0, size - buffer
     for place in range(buffer):
-        ready[place] = free[unused + place]
+        ready[place] = free[unused + buffer - 1 - place]
+        born[ready[place]] = ready_age[place] = place if ages else 0
+    births = buffer
     now = clock = busy_s = idle_s = starting_s = 0.0
-    arrived = done = started = retried = lost = 0
+    arrived = done = started = retried = lost = late = 0
     peak = buffer
-    while done < count:
+    while done < count and late <= most_late:
         speed = 1.0 if busy <= cores else cores / busy
         next_end = now + (busy_at[0] - clock) / speed if busy else np.inf
         next_start = start_at[0] if starting else np.inf
@@ -92,33 +102,38 @@ def run_step(
                 free[unused] = who
                 unused += 1
             else:
-                ready[idle] = who
+                push(ready_age, ready, idle, born[who], who)
                 idle += 1
         elif next_start <= moment:
             clock += passed * speed
-            ready[idle] = pop(start_at, start_who, starting)
-            idle += 1
+            who = pop(start_at, start_who, starting)
             starting -= 1
+            born[who] = births if ages else 0
+            births += 1
+            push(ready_age, ready, idle, born[who], who)
+            idle += 1
         else:
             clock += passed * speed
             line[(head + waiting) % count] = arrived
             waiting += 1
             arrived += 1
         while waiting and idle:
+            who, rollout = pop(ready_age, ready, idle), line[head]
             idle -= 1
-            who, rollout = ready[idle], line[head]
             head = (head + 1) % count
             waiting -= 1
             work[who] = rollout
-            waits[rollout] += now - since[rollout]
+            before = waits[rollout]
+            waits[rollout] = before + (now - since[rollout])
+            late += before <= late_s < waits[rollout]
             takes = services[rollout]
             if failures[tried[rollout], rollout]:
                 takes = until_failure[tried[rollout], rollout]
             push(busy_at, busy_who, busy, clock + takes, who)
             busy += 1
         while idle > buffer:
+            free[unused] = pop(ready_age, ready, idle)
             idle -= 1
-            free[unused] = ready[idle]
             unused += 1
         while unused and starting < most_starting and idle + starting < waiting + buffer:
             unused -= 1
@@ -128,4 +143,4 @@ def run_step(
             starting += 1
             started += 1
         peak = max(peak, size - unused)
-    return waits, (now, busy_s, idle_s, starting_s, started, retried, lost, peak)
+    return done == count, waits, (now, busy_s, idle_s, starting_s, started, retried, lost, peak)

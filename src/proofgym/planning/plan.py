@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from proofgym.errors import ConfigError
 from proofgym.planning.goal import Goal
@@ -22,6 +22,9 @@ from proofgym.planning.reason import explain
 from proofgym.planning.step import Step
 from proofgym.planning.trial import Row, Trial
 
+T = TypeVar("T")
+
+_MANY = 100_000
 _FINE = 0.04  # a size or buffer is searched to this share of itself
 
 
@@ -33,10 +36,19 @@ class Plan:
     recommended: Row
     reason: str
     goal: Goal
+    pool: Pool
+    """The recommended one; `pool.settings()` is what `proofgym.sandboxes` takes."""
+
+    def settings(self) -> dict[str, int | None]:
+        """What to give `PoolSettings`; what is left to its default is left out."""
+        names = ("smallest", "largest", "buffer", "uses", "starting")
+        made = self.pool.settings()
+        return {name: getattr(made, name) for name in names}
 
     def to_json(self) -> dict[str, Any]:
         return {
             "recommended": self.recommended.to_json(),
+            "settings": self.settings(),
             "reason": self.reason,
             "wait_s": self.goal.wait_s,
             "rows": [row.to_json() for row in self.rows],
@@ -51,7 +63,7 @@ def make_plan(
     sizes: Sequence[int | None] | None = None,
     uses: int | None = 1,
     starting: int | None = None,
-    steps: int = 3,
+    steps: int | None = None,
 ) -> Plan:
     """Simulate a range of pools and recommend one.
 
@@ -61,23 +73,35 @@ def make_plan(
             as would ever run at once, and unlimited. Only the default range is refined.
         uses: actions before a sandbox is replaced.
         starting: most sandboxes starting at once.
-        steps: simulated steps to average over.
+        steps: simulated steps to average over; by default 3, and 1 from 100,000 rollouts on,
+            where luck evens out within a step.
 
     Raises:
         ConfigError: a value is out of range, or Numba is missing.
     """
+    steps = (3 if step.rollouts < _MANY else 1) if steps is None else steps
     _check(sizes, steps)
     goal = goal or Goal()
     trial = Trial(step, prices or Prices(), Pool(uses=uses, starting=starting), steps)
     most = trial.row(None, 0).peak
     looked_at = _range(most) if sizes is None else sorted(set(sizes), key=_limit)
+    enough = _first(looked_at, lambda size: _reaches(trial, size, _whole(size, most), goal))
+
+    def row(size: int | None) -> Row:
+        hopeless = enough is None or _limit(size) < _limit(enough[0])
+        return trial.row(size, 0) if hopeless else _best_buffer(trial, size, most, goal)
+
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        rows = list(threads.map(lambda size: _best_buffer(trial, size, most, goal), looked_at))
+        rows = list(threads.map(row, looked_at[::-1]))[::-1]  # the longest first
     chosen = goal.choose(rows)
     if sizes is None:
         chosen = _finer(trial, rows, chosen, most, goal)
-        rows = sorted({row.size: row for row in [*rows, chosen]}.values(), key=lambda it: it.limit)
-    return Plan(rows, chosen, explain(trial, rows, chosen, goal), goal)
+    if not goal.reached(chosen):
+        warm = trial.row(chosen.size, _whole(chosen.size, most))
+        chosen = min(chosen, warm, key=lambda it: it.cost)
+    rows = sorted({row.size: row for row in [*rows, chosen]}.values(), key=lambda it: it.limit)
+    pool = trial.pool(chosen.size, chosen.buffer)
+    return Plan(rows, chosen, explain(trial, rows, chosen, goal), goal, pool)
 
 
 def _check(sizes: Sequence[int | None] | None, steps: int) -> None:
@@ -104,18 +128,28 @@ def _range(most: int) -> list[int | None]:
 
 
 def _best_buffer(trial: Trial, size: int | None, most: int, goal: Goal) -> Row:
-    """The row of the smallest buffer that reaches the goal, else of the cheapest."""
-    largest = min(most, _limit(size))
-    ladder = [0, *(2**power for power in range(int(largest).bit_length()))]
-    ladder = [*(buffer for buffer in ladder if buffer < largest), int(largest)]
-    found = _first(ladder, lambda buffer: goal.reached(trial.row(size, buffer)))
-    if found is None:
-        return min(trial.row(size, 0), trial.row(size, ladder[-1]), key=lambda row: row.cost)
-    return trial.row(size, found)
+    """The row of the smallest buffer that reaches the goal, else of none."""
+    largest = _whole(size, most)
+    ladder = [0, *(2**power for power in range(largest.bit_length()))]
+    ladder = [*(buffer for buffer in ladder if buffer < largest), largest]
+    found = _first(ladder, lambda buffer: _reaches(trial, size, buffer, goal))
+    return trial.row(size, found[0] if found else 0)
 
 
-def _first(ascending: Sequence[int], good: Callable[[int], bool]) -> int | None:
-    """The first good one, if those after a good one are good too; None if the last is not."""
+def _whole(size: int | None, most: int) -> int:
+    """The largest buffer worth a look at."""
+    return int(min(most, _limit(size)))
+
+
+def _reaches(trial: Trial, size: int | None, buffer: int, goal: Goal) -> bool:
+    return trial.waits_at_most(goal.wait_s, size, buffer)
+
+
+def _first(ascending: Sequence[T], good: Callable[[T], bool]) -> tuple[T] | None:
+    """The first good one, if those after a good one are good too; None if the last is not.
+
+    In a tuple, as it may itself be None, which is an unlimited size.
+    """
     if not good(ascending[-1]):
         return None
     low, high = 0, len(ascending) - 1
@@ -125,7 +159,7 @@ def _first(ascending: Sequence[int], good: Callable[[int], bool]) -> int | None:
             high = middle
         else:
             low = middle + 1
-    return ascending[high]
+    return (ascending[high],)
 
 
 def _between(low: int, high: int, good: Callable[[int], bool]) -> int:
@@ -152,7 +186,7 @@ def _finer(trial: Trial, rows: list[Row], chosen: Row, most: int, goal: Goal) ->
         buffer = _between(
             chosen.buffer // 2,
             chosen.buffer,
-            lambda buffer: goal.reached(trial.row(here, buffer)),
+            lambda buffer: _reaches(trial, here, buffer, goal),
         )
         chosen = trial.row(here, buffer)
     return chosen

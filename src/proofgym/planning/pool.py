@@ -1,13 +1,15 @@
-"""The sandbox pool as the simulation knows it."""
+"""The sandbox pool as the simulation knows it: `proofgym.sandboxes.Pool` with a buffer."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
 from proofgym.config import Config
+from proofgym.sandboxes.pool_settings import PoolSettings
 
+_NO_LIMIT = 10**9  # as the settings say it
 Count = Annotated[int, Field(ge=1)]
 
 
@@ -16,9 +18,9 @@ class Pool(Config):
 
     A sandbox is starting, idle or busy. Whenever fewer are starting or idle than completions wait
     plus `buffer`, and fewer than `size` exist, another is started. One that ends its action serves
-    the next completion in line, stays idle if fewer than `buffer` do, and is closed otherwise; it
-    is closed in any case after `uses` actions, after a fault, and when the action ran into its
-    cap. A step begins with `buffer` idle ones.
+    the next completion in line, or stays idle; the oldest idle one serves first, and is closed
+    when more than `buffer` are idle. Each is closed after `uses` actions, after a fault, and when
+    its action ran into its cap. A step begins with `buffer` idle ones.
     """
 
     size: Count | None = None
@@ -35,3 +37,14 @@ class Pool(Config):
         if self.size is not None and self.buffer > self.size:
             raise ValueError(f"buffer = {self.buffer} must be at most size = {self.size}")
         return self
+
+    def settings(self, **others: Any) -> PoolSettings:
+        """What makes a real pool behave so; `others` are passed on."""
+        return PoolSettings(
+            smallest=self.buffer,
+            largest=self.size or _NO_LIMIT,
+            buffer=self.buffer,
+            uses=self.uses or _NO_LIMIT,
+            starting=self.starting or _NO_LIMIT,
+            **others,
+        )

@@ -13,7 +13,7 @@ from proofgym.errors import ConfigError
 from proofgym.planning.pool import Pool
 from proofgym.planning.step import Draws, Step
 
-_NEVER = np.iinfo(np.int32).max
+_P99 = 0.99
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Result:
     @property
     def wait_p99_s(self) -> float:
         """99 of 100 completions waited no longer."""
-        return float(np.quantile(self.waits_N, 0.99))
+        return float(np.quantile(self.waits_N, _P99))
 
 
 def simulate(step: Step, pool: Pool, draws: Draws | None = None) -> Result:
@@ -61,14 +61,20 @@ def simulate(step: Step, pool: Pool, draws: Draws | None = None) -> Result:
     Raises:
         ConfigError: Numba is not installed.
     """
+    result = simulate_unless_late(step, pool, draws or step.draw(), math.inf)
+    assert result is not None
+    return result
+
+
+def simulate_unless_late(step: Step, pool: Pool, draws: Draws, wait_s: float) -> Result | None:
+    """Simulate one step; None as soon as its `wait_p99_s` is certain to be above `wait_s`."""
     if not importlib.util.find_spec("numba"):
         raise ConfigError("the simulation needs Numba: pip install 'proofgym[plan]'")
-    from proofgym.planning.events import run_step
+    from proofgym.planning.events import NEVER, run_step
 
-    draws = step.draw() if draws is None else draws
     most = step.rollouts + pool.buffer  # more are never wanted at once
     size = most if pool.size is None else min(pool.size, most)
-    waits_N, totals = run_step(
+    ended, waits_N, totals = run_step(
         draws.arrivals_N,
         draws.services_N,
         draws.capped_N,
@@ -77,10 +83,14 @@ def simulate(step: Step, pool: Pool, draws: Draws | None = None) -> Result:
         draws.starts_S,
         size,
         min(pool.buffer, size),
-        pool.uses or _NEVER,
-        pool.starting or _NEVER,
+        pool.uses or NEVER,
+        pool.starting or NEVER,
         float(step.cores or math.inf),
+        wait_s,
+        step.rollouts - math.floor(_P99 * (step.rollouts - 1)),
     )
+    if not ended:
+        return None
     end, busy, idle, starting, started, retried, lost, peak = totals
     return Result(
         step_s=end,

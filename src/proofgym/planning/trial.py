@@ -10,7 +10,7 @@ from typing import Any
 
 from proofgym.planning.pool import Pool
 from proofgym.planning.prices import Prices
-from proofgym.planning.simulation import simulate
+from proofgym.planning.simulation import Result, simulate, simulate_unless_late
 from proofgym.planning.step import Draws, Step
 
 
@@ -55,12 +55,13 @@ class Trial:
     Every pool is tried on the same draws. May be called from many threads.
     """
 
-    def __init__(self, step: Step, prices: Prices, pool: Pool, steps: int = 3) -> None:
+    def __init__(self, step: Step, prices: Prices, pool: Pool, steps: int) -> None:
         self.step, self.prices = step, prices
-        self._pool = pool
+        self._like = pool
         self._steps = steps
         self._lock = Lock()
         self._known: dict[tuple[int | None, int], Row] = {}
+        self._late: dict[tuple[int | None, int], float] = {}
 
     @cached_property
     def _draws(self) -> list[Draws]:
@@ -70,22 +71,41 @@ class Trial:
         with self._lock:
             draws = self._draws
         if (size, buffer) not in self._known:
-            self._known[size, buffer] = self._simulate(draws, size, buffer)
+            pool = self.pool(size, buffer)
+            results = [simulate(self.step, pool, each) for each in draws]
+            self._known[size, buffer] = self._row(pool, results)
         return self._known[size, buffer]
 
-    def _simulate(self, draws: list[Draws], size: int | None, buffer: int) -> Row:
-        uses, starting = self._pool.uses, self._pool.starting
-        pool = Pool(size=size, buffer=buffer, uses=uses, starting=starting)
-        results = [simulate(self.step, pool, each) for each in draws]
+    def waits_at_most(self, wait_s: float, size: int | None, buffer: int) -> bool:
+        """Whether that row's `wait_p99_s` is; a pool for which it is not is soon done with."""
+        key = (size, buffer)
+        if key not in self._known and self._late.get(key, -1.0) < wait_s:
+            with self._lock:
+                draws = self._draws
+            pool, results = self.pool(size, buffer), []
+            for each in draws:  # one so late makes the mean too late
+                result = simulate_unless_late(self.step, pool, each, wait_s * len(draws))
+                if result is None:
+                    self._late[key] = wait_s
+                    return False
+                results.append(result)
+            self._known[key] = self._row(pool, results)
+        return key in self._known and self._known[key].wait_p99_s <= wait_s
 
+    def pool(self, size: int | None, buffer: int) -> Pool:
+        """The pool that row is of."""
+        uses, starting = self._like.uses, self._like.starting
+        return Pool(size=size, buffer=buffer, uses=uses, starting=starting)
+
+    def _row(self, pool: Pool, results: list[Result]) -> Row:
         def mean(name: str) -> float:
             return sum(getattr(result, name) for result in results) / len(results)
 
         blocked = self.prices.blocked(mean("blocked_s"))
         existing = mean("idle_s") + mean("busy_s") + mean("starting_s")
         return Row(
-            size=size,
-            buffer=buffer,
+            size=pool.size,
+            buffer=pool.buffer,
             step_s=mean("step_s"),
             blocked_s=mean("blocked_s"),
             wait_p99_s=mean("wait_p99_s"),

@@ -126,7 +126,7 @@ class Pool(Generic[W]):
         Raises:
             PoolError: they could not be started.
         """
-        number = min(workers or max(1, self.settings.smallest), self.settings.largest)
+        number = self._at_first(workers)
         budget = wait_s or self.settings.start_s
         deadline = self._clock() + budget
         while True:
@@ -142,6 +142,13 @@ class Pool(Generic[W]):
                 raise PoolError(f"{self._name}: {number} workers were not up after {budget:g} s")
             time.sleep(0.002)
 
+    def _at_first(self, workers: int | None) -> int:
+        """Workers to prepare; with a buffer, never more than stay idle."""
+        it = self.settings
+        kept = max(it.smallest, -(-(it.buffer or 0) // it.slots))
+        most = it.largest if it.buffer is None else max(1, kept)
+        return min(workers or max(1, kept), most, it.largest)
+
     def metrics(self) -> dict[str, Any]:
         """Counts since the start, the present state, and percentiles of the newest waits."""
         with self._lock:
@@ -152,7 +159,7 @@ class Pool(Generic[W]):
                 "recycled": dict(self._recycled),
                 "workers": len(self._roster.all),
                 "starting": self._starting,
-                "wanted": self._roster.wanted(self._demand.slots()),
+                "wanted": self._roster.wanted(self._slots()),
                 "in_use": self._roster.leased,
                 "idle_slots": max(0, free - self._roster.leased),
                 "waiting": len(self._waiters),
@@ -202,6 +209,7 @@ class Pool(Generic[W]):
             if waiter.kept is None and self._roster.leased < self.settings.jobs:
                 self._demand.waited()
             nudge = waiter.kept is None or bool(waiter.kept.retiring) or self._keeper is None
+            nudge = nudge or self.settings.buffer is not None  # one less is ready
         if nudge:
             self._nudge()
         return waiter
@@ -243,7 +251,7 @@ class Pool(Generic[W]):
                 self.breaker.trip(spoiled)
             self._hand_out()
             self._demand.note(self._roster.leased + len(self._waiters))
-            ends = bool(kept.retiring)
+            ends = bool(kept.retiring) or self.settings.buffer is not None
         if ends:
             self._nudge()
 
@@ -279,21 +287,28 @@ class Pool(Generic[W]):
             with self._lock:
                 if self._closed and not self._starting:
                     return
-                slots = 0 if self._closed else self._demand.slots()
+                slots = 0 if self._closed else self._slots()
                 leaving = self._roster.leave(slots, self._clock())
                 for _, why in leaving:
                     self._recycled[why] += 1
-            self._start_some(slots)
+            self._start_some()
             for kept, _ in leaving:
                 kept.worker.close()
             self._give_up_if_down()
 
-    def _start_some(self, slots: int) -> None:
+    def _slots(self) -> int:
+        """How many to have: in use, waited for, and spare."""
+        it = self.settings
+        if it.buffer is None:
+            return self._demand.slots()
+        asked = self._roster.leased + len(self._waiters) + it.buffer
+        return max(asked, it.smallest * it.slots)
+
+    def _start_some(self) -> None:
         while True:
             with self._lock:
-                have = self._roster.fresh(self._clock()) + self._starting
-                enough = have >= self._roster.wanted(slots)
-                if self._closed or enough or self._starting >= self.settings.starting:
+                lacks = self._roster.lacks(self._slots(), self._starting, self._clock())
+                if self._closed or not lacks or self._starting >= self.settings.starting:
                     return
                 if not self.breaker.allows():
                     return

@@ -14,6 +14,9 @@ class PoolSettings(Config):
     """Workers kept ready even when nobody asks."""
     largest: int = Field(4, ge=1)
     """Workers at most; between the two the pool follows the demand."""
+    buffer: int | None = Field(None, ge=0)
+    """Jobs that could begin at once, kept ready beyond those under way and waiting; `largest` then
+    bounds all workers, those in use and worn out too. None: learned from the demand."""
     slots: int = Field(1, ge=1)
     """Jobs that one worker takes at once."""
     at_once: int | None = Field(None, ge=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
@@ -55,6 +56,10 @@ class Roster(Generic[W]):
         """Those that may get new jobs."""
         return [kept for kept in self.all if not kept.retiring]
 
+    def free(self, among: Iterable[Kept[W]]) -> int:
+        """Slots of these that nobody holds."""
+        return sum(self._settings.slots - len(kept.deadlines) for kept in among)
+
     def fresh(self, now: float) -> int:
         """How many have a good part of their uses and life left. The others are replaced while
         they still work, so that nobody waits for the one that comes after them."""
@@ -88,6 +93,13 @@ class Roster(Generic[W]):
         elif now - kept.born >= self._settings.life_s:
             kept.retiring = "age"
 
+    def lacks(self, slots: int, starting: int, now: float) -> bool:
+        """Whether one more should be started for so many slots in all."""
+        if self._settings.buffer is None:
+            return self.fresh(now) + starting < self.wanted(slots)
+        coming = self.leased + self.free(self.usable) + starting * self._settings.slots
+        return len(self.all) + starting < self._settings.largest and coming < slots
+
     def wanted(self, slots: int) -> int:
         """Workers that so many slots take, within the bounds."""
         number = math.ceil(slots / self._settings.slots)
@@ -107,10 +119,16 @@ class Roster(Generic[W]):
                 out.append((kept, "overdue"))
         gone = {id(kept) for kept, _ in out}
         staying = [kept for kept in self.usable if id(kept) not in gone]
-        idle = sorted((kept for kept in staying if not kept.deadlines), key=lambda it: -it.uses)
-        out += [(kept, "idle") for kept in idle[: max(0, len(staying) - self.wanted(slots))]]
+        idle = [kept for kept in staying if not kept.deadlines]  # the oldest first
+        out += [(kept, "idle") for kept in idle[: self._spare(staying, slots)]]
         for kept, why in out:
             kept.retiring = kept.retiring or why
             if kept in self.all:
                 self.all.remove(kept)
         return out
+
+    def _spare(self, staying: list[Kept[W]], slots: int) -> int:
+        """How many of these are too many for so many slots in all."""
+        if self._settings.buffer is None:
+            return max(0, len(staying) - self.wanted(slots))
+        return max(0, self.leased + self.free(staying) - slots) // self._settings.slots
