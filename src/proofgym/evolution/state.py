@@ -50,14 +50,17 @@ class State:
     ) -> None:
         self.manifest, self.specification = manifest, specification
         self.iteration = 0
-        self.base = {tensor.name: weights.read(base[tensor.name]) for tensor in manifest}
-        self.delta = {tensor.name: Accumulator(tensor.size) for tensor in manifest}
         self.factors = {tensor.name: Factors(specification, tensor) for tensor in manifest}
         self._keys = {
             tensor.name: philox.key(specification.seed, "noise", tensor.name) for tensor in manifest
         }
+        self._take(base)
+
+    def _take(self, base: weights.Tensors) -> None:
+        self.base: dict[str, Any] = {it.name: weights.read(base[it.name]) for it in self.manifest}
+        self.delta: dict[str, Any] = {it.name: Accumulator(it.size) for it in self.manifest}
         self._kernels = kernels.load()
-        self._shards = [shard for tensor in manifest for shard in self._cut(tensor)]
+        self._shards = [shard for tensor in self.manifest for shard in self._cut(tensor)]
 
     def apply(self, *entries: Entry) -> None:
         """Apply history entries in their order. Updates between decays are summed in one pass."""
@@ -194,12 +197,19 @@ class State:
             for index, weight in self.directions(update.coefficients).items()
             if weight
         ]
-        add = self._add_outer if self.specification.rank else self._add_full
-        for group in _bounded(columns, self.specification.largest):
+        for group in self._groups(columns):
             amount = self.specification.largest * sum(abs(weight) for _, _, weight in group)
             for accumulator in self.delta.values():
                 accumulator.grow(amount)
-            threads.each(partial(add, group), self._shards)
+            self._add_group(group)
+
+    def _groups(self, columns: Sequence[Column]) -> Iterator[list[Column]]:
+        """Sums whose every partial sum is exact in the arithmetic of `_add_group`."""
+        return bounded(columns, self.specification.largest, _EXACT[np.float32] - 1)
+
+    def _add_group(self, group: Sequence[Column]) -> None:
+        add = self._add_outer if self.specification.rank else self._add_full
+        threads.each(partial(add, group), self._shards)
 
     def directions(self, coefficients: Iterable[int]) -> dict[int, int]:
         """Coefficient of each direction: the two members of a pair share one, opposite in sign."""
@@ -251,13 +261,13 @@ def _chunks(shard: Shard, length: int, row: int = 1) -> Iterator[tuple[int, int]
         yield first, min(first + length, shard.stop)
 
 
-def _bounded(columns: Sequence[Column], largest: int) -> Iterator[list[Column]]:
-    """Split a sum into groups whose every partial sum is exact in float32, where it can be."""
+def bounded(columns: Sequence[Column], largest: int, limit: int) -> Iterator[list[Column]]:
+    """Split a sum into groups whose partial sums are at most `limit`, where that can be."""
     group: list[Column] = []
     amount = 0
     for column in columns:
         weight = largest * abs(column[2])
-        if group and amount + weight >= _EXACT[np.float32]:
+        if group and amount + weight > limit:
             yield group
             group, amount = [], 0
         group.append(column)
