@@ -21,6 +21,15 @@ class Accumulator:
         self.values: NDArray[Any] = np.zeros(size, np.int32)
         self.bound = 0
 
+    @property
+    def wide(self) -> bool:
+        """Whether the values have 64 bits."""
+        return self.values.dtype == np.dtype(np.int64)
+
+    def widen(self) -> None:
+        """Give the values 64 bits."""
+        self.values = self.values.astype(np.int64)
+
     def grow(self, amount: int) -> None:
         """Make room to add integers of magnitude up to `amount`, for good."""
         self.reserve(amount)
@@ -31,12 +40,12 @@ class Accumulator:
 
         The cheap bound only ever overestimates, so the true maximum is looked up before widening.
         """
-        ceiling = _INT32 if self.values.dtype == np.int32 else _LIMIT
+        ceiling = _LIMIT if self.wide else _INT32
         if self.bound + amount <= ceiling:
             return
         self.bound = self.largest()
-        if self.values.dtype == np.int32 and self.bound + amount > _INT32:
-            self.values = self.values.astype(np.int64)
+        if not self.wide and self.bound + amount > _INT32:
+            self.widen()
         if self.bound + amount > _LIMIT:
             raise HistoryError("the update is beyond 2^46 steps of s: lower the learning rate")
 

@@ -48,6 +48,10 @@ class DeviceAccumulator(Accumulator):
     def values(self, array: NDArray[Any]) -> None:
         self.tensor = torch.from_numpy(np.ascontiguousarray(array)).to(self.tensor.device)
 
+    @property
+    def wide(self) -> bool:
+        return self.tensor.dtype == torch.int64
+
     def widen(self) -> None:
         self.tensor = self.tensor.to(torch.int64)
 
@@ -224,8 +228,8 @@ class DeviceState(State):
 
     def _one_width(self) -> None:
         """Accumulators of one launch are all int32 or all int64."""
-        wide = [it for it in self.delta.values() if it.tensor.dtype == torch.int64]
-        if 0 < len(wide) < len(self.delta):
+        wide = [it.wide for it in self.delta.values()]
+        if any(wide) and not all(wide):
             for accumulator in self.delta.values():
                 accumulator.widen()
 

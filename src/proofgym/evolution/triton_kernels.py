@@ -107,7 +107,7 @@ def write(  # type: ignore[no-untyped-def]
     at = first + tl.arange(0, 4 * GROUPS).to(tl.int64)
     inside = at < tl.load(sizes + tensor)
     delta = _delta(tl.load(deltas + tensor), at, inside, WIDE)
-    scale = tl.load(scales + tensor)
+    scale = tl.load(scales + tensor).to(delta.dtype)
     if RULE == 1:
         key_low, key_high = tl.load(key_lows + tensor), tl.load(key_highs + tensor)
         words = _words(first, iteration, block, key_low, key_high, GROUPS)
