@@ -38,8 +38,8 @@ def serve(
         Path | None, typer.Option(help="Trusted Lean text before every statement of /v1/verify.")
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Checks at once; default: cores.")] = None,
-    timeout: Annotated[float, typer.Option(help="Seconds of one /v1/verify proof.")] = 20.0,
-    longest: Annotated[float, typer.Option(help="Most seconds a snippet may ask for.")] = 300.0,
+    timeout: Annotated[float, typer.Option(help="Seconds of a /v1/verify proof.")] = 20.0,
+    longest: Annotated[float, typer.Option(help="Most seconds a check may ask for.")] = 300.0,
     memory_mb: Annotated[int, typer.Option(help="Memory of one check.")] = 2048,
     request_mb: Annotated[float, typer.Option(help="Largest request body, MiB.")] = 64.0,
     snippet_kb: Annotated[float, typer.Option(help="Largest snippet, KiB.")] = 1024.0,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from functools import partial
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from fastapi import APIRouter, HTTPException, Request
 from pydantic import BaseModel, Field, field_validator, model_validator
@@ -18,7 +18,21 @@ from proofgym.lean.server.service import Service
 from proofgym.lean.server.snippet import Answer, plain
 from proofgym.lean.server.work import Work
 
-Infotree = Literal["full", "tactics", "original", "substantive"]
+
+class _Request(BaseModel):
+    """Other names are passed over, but not those of an answer that we cannot give."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_infotree(cls, body: Any) -> Any:
+        for name, value in body.items() if isinstance(body, dict) else ():
+            if name.startswith("infotree") and value is not None:
+                shown = plain(f"{value!r:.60}")
+                raise ValueError(
+                    f"{name} = {shown}: this server has no info trees; allowed: null, or leave it "
+                    "out. `messages` and `sorries` come with every answer"
+                )
+        return body
 
 
 class Snippet(BaseModel):
@@ -34,18 +48,18 @@ class Snippet(BaseModel):
         return plain(value) if isinstance(value, str) else value
 
 
-class CheckRequest(BaseModel):
+class CheckRequest(_Request):
     """A batch of snippets."""
 
     snippets: list[Snippet] = Field(min_length=1)
-    timeout: float = Field(30, ge=0)
+    timeout: float = Field(30, ge=0, allow_inf_nan=False)
     """Seconds for each snippet, once it runs."""
     debug: bool = False
     """Say also what each snippet used."""
     reuse: bool = True
     """Accepted and without effect: no snippet ever sees another one's declarations."""
-    infotree: Infotree | None = None
-    """Not offered."""
+    infotree: None = None
+    """Not offered: anything but null is refused."""
 
     @model_validator(mode="after")
     def _distinct(self) -> Self:
@@ -87,12 +101,13 @@ class Code(BaseModel):
         return plain(value) if isinstance(value, str) else value
 
 
-class VerifyRequest(BaseModel):
+class VerifyRequest(_Request):
     """The older form of a batch."""
 
     codes: list[Code]
-    timeout: float = Field(300, ge=0)
-    infotree_type: Infotree | None = None
+    timeout: float = Field(300, ge=0, allow_inf_nan=False)
+    infotree_type: None = None
+    """Not offered: anything but null is refused."""
     disable_cache: bool = False
     """Accepted and without effect, as `reuse`."""
 
@@ -135,7 +150,6 @@ def kimina_routes(service: Service, work: Work, metrics: Metrics) -> APIRouter:
     @router.post("/api/check/", response_model_exclude_none=True, include_in_schema=False)
     async def check(body: CheckRequest, request: Request) -> CheckResponse:
         """Run whole Lean texts and say what Lean said."""
-        _refuse_infotree("infotree", body.infotree)
         answers = await run(request, [it.code for it in body.snippets], body.timeout)
         pairs = zip(body.snippets, answers, strict=True)
         return CheckResponse(results=[_result(it.id, answer, body.debug) for it, answer in pairs])
@@ -144,7 +158,6 @@ def kimina_routes(service: Service, work: Work, metrics: Metrics) -> APIRouter:
     @router.post("/one_pass_verify_batch", include_in_schema=False)
     async def verify(body: VerifyRequest, request: Request) -> VerifyResponse:
         """The same in the older form."""
-        _refuse_infotree("infotree_type", body.infotree_type)
         texts = [it.proof if it.proof is not None else it.code for it in body.codes]
         answers = await run(request, texts, body.timeout)
         pairs = zip(body.codes, answers, strict=True)
@@ -160,11 +173,6 @@ def _answer(service: Service, code: str | None, seconds: float) -> Answer:
         return service.snippet(code, seconds)
     except Exception as error:  # whatever it is, it is not the rest of the batch's
         return Answer("infrastructure", 0.0, f"the server failed: {error!r}")
-
-
-def _refuse_infotree(name: str, value: str | None) -> None:
-    if value is not None:
-        raise HTTPException(422, f"{name} = {value!r}: this server has no info trees; leave it out")
 
 
 def _result(name: str, answer: Answer, debug: bool) -> Result:

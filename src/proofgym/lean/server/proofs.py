@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, HTTPException, Request
-from pydantic import BaseModel, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from proofgym import __version__
 from proofgym.errors import TaskError, VerifierError
@@ -23,14 +23,18 @@ from proofgym.types import Status, Verdict
 _PLACED = re.compile(r"(?:(\d+):(\d+)|([^:]*)): (\w+): (.*)", re.DOTALL)
 
 
-class _Encodable(BaseModel):
+class _Strict(BaseModel):
+    """A name that is none of ours is refused: it would be without effect."""
+
+    model_config = ConfigDict(extra="forbid")
+
     @field_validator("*", mode="before")
     @classmethod
     def _encodable(cls, value: Any) -> Any:
         return plain(value) if isinstance(value, str) else value
 
 
-class StatementBody(_Encodable):
+class StatementBody(_Strict):
     """A statement alone."""
 
     statement: str
@@ -44,9 +48,11 @@ class ProofBody(StatementBody):
     """The tactic block that follows `STATEMENT := by` and a new line."""
     id: str | None = None
     """Comes back with the verdict."""
+    timeout: float | None = Field(None, gt=0, allow_inf_nan=False)
+    """Wall-clock and processor seconds; null: the server's `timeout`, and at most its `longest`."""
 
 
-class BatchBody(BaseModel):
+class BatchBody(_Strict):
     """Many proofs to judge."""
 
     proofs: list[ProofBody]
@@ -107,6 +113,9 @@ class Info(BaseModel):
     sandbox: str
     header: str
     timeout: float
+    """Seconds of a proof that names none."""
+    longest: float
+    """Most seconds that a proof or a snippet may ask for."""
     workers: int = Field(ge=1)
 
 
@@ -131,6 +140,7 @@ def proof_routes(service: Service, work: Work, metrics: Metrics) -> APIRouter:
             sandbox=service.sandbox,
             header=settings.header,
             timeout=settings.timeout,
+            longest=settings.most_s,
             workers=settings.workers,
         )
 
@@ -166,7 +176,7 @@ def proof_routes(service: Service, work: Work, metrics: Metrics) -> APIRouter:
 
 def _judge(service: Service, proof: ProofBody) -> VerdictBody | RefusalBody:
     try:
-        return as_body(service.check(proof.statement, proof.proof), proof.id)
+        return as_body(service.check(proof.statement, proof.proof, proof.timeout), proof.id)
     except TaskError as error:
         return RefusalBody(id=proof.id, error=plain(str(error)))
     except Exception as error:  # whatever it is, it is not the rest of the batch's
