@@ -11,6 +11,7 @@ import textwrap
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from proofgym.sandboxes.choose import choose_sandbox
 from proofgym.sandboxes.limits import MIB, Limits
 from proofgym.sandboxes.limits_only import LimitsOnly
 from proofgym.sandboxes.namespaces import Namespaces
+from proofgym.sandboxes.pool_settings import PoolSettings
 from proofgym.sandboxes.sandbox import PROTECTIONS, Outcome, Sandbox
 
 SHELL = "/bin/sh"
@@ -337,9 +339,35 @@ def test_protections_are_known_words() -> None:
         assert sandbox.missing == set(PROTECTIONS) - sandbox.protections
 
 
-def test_limits_are_positive() -> None:
-    with pytest.raises(ConfigError, match="wall_s"):
-        Limits(wall_s=0)
+@pytest.mark.parametrize("name", [it.name for it in fields(Limits)])
+@pytest.mark.parametrize(
+    "value", [0, -1, -0.5, float("nan"), float("inf"), "10", None, True, b"1", [1], 1j, 10**30]
+)
+def test_a_wrong_limit_names_field_value_and_what_is_allowed(name: str, value: object) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Limits(**{name: value})
+    message = str(caught.value)
+    assert message.startswith(f"Limits.{name} = {value!r}: must be a ")
+    assert "above 0" in message
+
+
+def test_limits_that_count_are_whole() -> None:
+    assert Limits(wall_s=1, cpu_s=0.25).wall_s == 1
+    for name in ("memory_bytes", "processes", "output_bytes", "scratch_bytes"):
+        with pytest.raises(ConfigError, match=f"Limits.{name} = 1.5: must be a whole number"):
+            Limits(**{name: 1.5})
+
+
+@pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf"), "soon", None])
+def test_a_wrong_setting_of_the_pool_names_field_and_value(value: object) -> None:
+    for name, field in PoolSettings.model_fields.items():
+        if value is None and field.default is None:
+            continue
+        if (name, value) == ("smallest", 0):
+            continue
+        with pytest.raises(ConfigError) as caught:
+            PoolSettings(**{name: value})
+        assert str(caught.value).startswith(f"PoolSettings.{name} = {value!r}: ")
 
 
 def test_runs_from_a_thread_that_ends() -> None:
