@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attack import CHEAT, FAILED, OVER, YES, Attack
 
-from attacks.code import io, number, run
+from attacks.native import io, number, run
 from proofgym.types import Status
 
 _SHORT = {"wall_s": 3.0, "memory_bytes": 700 << 20}
