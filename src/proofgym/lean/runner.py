@@ -10,6 +10,8 @@ from proofgym.sandboxes import Limits, Outcome, Sandbox
 from proofgym.sandboxes.cancel import Cancel
 
 _FILE = "Check.lean"
+STACK_KIB = 8192
+"""The stack of Lean's threads, whatever its build or this machine would give them."""
 _USED_UP = 0.8  # of its processor time: so much and it was not starved
 
 
@@ -77,7 +79,7 @@ def is_starved(outcome: Outcome, limits: Limits) -> bool:
 
 
 def lean_options(limits: Limits) -> list[str]:
-    """Lean's own options: messages as JSON, and a memory bound just inside the sandbox's, which
-    ends a hungry elaboration with a message instead of a kill."""
+    """Lean's own options: messages as JSON, the stack, and a memory bound just inside the
+    sandbox's, which ends a hungry elaboration with a message instead of a kill."""
     megabytes = max(64, int(limits.memory_bytes * 0.9) >> 20)
-    return ["--json", "-j1", f"-M{megabytes}"]
+    return ["--json", "-j1", f"-s{STACK_KIB}", f"-M{megabytes}"]

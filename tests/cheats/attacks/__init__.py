@@ -10,6 +10,7 @@ from . import (
     comments,
     early_end,
     environment_and_files,
+    escapes,
     exit_status,
     forged_output,
     instances_and_options,
@@ -34,6 +35,7 @@ CLASSES: dict[str, list[Attack]] = {
     "exit status": exit_status.ATTACKS,
     "environment and files": environment_and_files.ATTACKS,
     "process and memory bombs": process_and_memory_bombs.ATTACKS,
+    "escapes": escapes.ATTACKS,
     **resources.CLASSES,
     **bytes_and_sizes.CLASSES,
 }

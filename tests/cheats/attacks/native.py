@@ -44,6 +44,25 @@ instance : Inhabited Stream :=
 """
 """Functions of the shared library, under types with the same layout in memory."""
 
+_SPAWN = """
+inductive Spawn.Stream where | piped | inherit | null
+structure Spawn.Streams where
+  stdin : Spawn.Stream
+  stdout : Spawn.Stream
+  stderr : Spawn.Stream
+structure Spawn where
+  streams : Spawn.Streams
+  program : String
+  arguments : Nat
+  folder : Option String
+  environment : Nat
+  inherited : Bool
+  apart : Bool
+@[extern "native"] opaque IO.Process.run :
+  Spawn → Option String → Nat → EStateM.Result Nat Nat String
+"""
+"""A function that starts a program; arrays, which it takes, are numbers to this side."""
+
 AXIOMS_ANSWER = "'no' does not depend on any axioms"
 FORGE = (
     "match s with\n"
@@ -53,10 +72,10 @@ FORGE = (
 )
 
 
-def run(body: str, on: str = "printAxioms") -> str:
+def run(body: str, on: str = "printAxioms", more: str = "") -> str:
     """A proof from `cheat`, and `body` run when the ending reaches the command `on`."""
     return (
-        f"exact cheat\n{_NATIVE}"
+        f"exact cheat\n{_NATIVE}{more}"
         f"def attack : Lean.Macro := fun s _ st => {body}\n"
         f"attribute [macro Lean.Parser.Command.{on}] attack"
     )
@@ -71,6 +90,18 @@ def io(call: str) -> str:
     )
 
 
+def shell(script: str) -> str:
+    """A proof that starts a shell, and says in an error what the script printed."""
+    none = "Array.replicate 0 0 0"
+    return run(
+        f'match IO.Process.run ⟨⟨.null, .piped, .null⟩, "/bin/sh", {none}, .none, {none}, true,\n'
+        f'    false⟩ (.some "{script}") 0 with\n'
+        "  | .ok t _ => .error (.error s t) st\n"
+        '  | .error _ _ => .error (.error s "refused") st',
+        more=_SPAWN,
+    )
+
+
 def number(call: str) -> str:
     """Call a function whose result is a small number."""
     return (
@@ -82,6 +113,11 @@ def number(call: str) -> str:
 def then_forge(call: str) -> str:
     """Call, then give the clean answer."""
     return f"match {call} with\n  | .zero => ({FORGE})\n  | .succ _ => ({FORGE})"
+
+
+def if_done(call: str) -> str:
+    """The same, which the compiler cannot spare the call for: the answer depends on it."""
+    return f'match {call} with\n  | .zero => .error (.error s "no") st\n  | .succ _ => ({FORGE})'
 
 
 def then_print(call: str) -> str:
