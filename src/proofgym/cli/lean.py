@@ -46,6 +46,8 @@ def serve(
     queue: Annotated[int, typer.Option(help="Most snippets that wait or run.")] = 20_000,
     rate: Annotated[float | None, typer.Option(help="Requests a second, per address.")] = None,
     burst: Annotated[int, typer.Option(help="Requests at once before --rate counts.")] = 20,
+    connections: Annotated[int, typer.Option(help="Connections at once.")] = 1000,
+    patience: Annotated[float, typer.Option(help="Seconds to wait for a slow client.")] = 30.0,
     drain: Annotated[float, typer.Option(help="Seconds to finish work after SIGTERM.")] = 60.0,
 ) -> None:
     """Check Lean over HTTP: the kimina-lean-server API, and statement plus proof on /v1/verify.
@@ -75,6 +77,8 @@ def serve(
             batch=min(4096, queue),
             rate=rate,
             burst=burst,
+            connections=connections,
+            patience_s=patience,
             drain_s=drain,
             **settings,
         )

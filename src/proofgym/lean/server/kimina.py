@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import uuid
 from functools import partial
-from typing import Any, Self
+from threading import Lock
+from typing import Annotated, Any, Self
 
 from fastapi import APIRouter, HTTPException, Request
-from pydantic import BaseModel, Field, field_validator, model_validator
+from pydantic import BaseModel, FailFast, Field, field_validator, model_validator
 
 from proofgym.lean.server.metrics import Metrics
 from proofgym.lean.server.service import Service
+from proofgym.lean.server.settings import OUTPUT_BYTES
 from proofgym.lean.server.snippet import Answer, plain
 from proofgym.lean.server.work import Work
+
+ANSWERS = 4  # times what Lean may say of one snippet, in the answer to one batch
 
 
 class _Request(BaseModel):
@@ -48,10 +52,29 @@ class Snippet(BaseModel):
         return plain(value) if isinstance(value, str) else value
 
 
+class Room:
+    """What the answers to one request may hold together: they are all kept until it is answered.
+    Safe for threads."""
+
+    def __init__(self, letters: int) -> None:
+        self._left, self._lock = letters, Lock()
+        self.why = f"Lean said too much: the answers of a batch may hold {letters >> 20} MiB"
+
+    @property
+    def full(self) -> bool:
+        return self._left <= 0
+
+    def take(self, letters: int) -> bool:
+        """Whether there was room for so much."""
+        with self._lock:
+            self._left -= letters
+            return self._left >= 0
+
+
 class CheckRequest(_Request):
     """A batch of snippets."""
 
-    snippets: list[Snippet] = Field(min_length=1)
+    snippets: Annotated[list[Snippet], FailFast()] = Field(min_length=1)
     timeout: float = Field(30, ge=0, allow_inf_nan=False)
     """Seconds for each snippet, once it runs."""
     debug: bool = False
@@ -104,7 +127,7 @@ class Code(BaseModel):
 class VerifyRequest(_Request):
     """The older form of a batch."""
 
-    codes: list[Code]
+    codes: Annotated[list[Code], FailFast()]
     timeout: float = Field(300, ge=0, allow_inf_nan=False)
     infotree_type: None = None
     """Not offered: anything but null is refused."""
@@ -135,7 +158,8 @@ def kimina_routes(service: Service, work: Work, metrics: Metrics) -> APIRouter:
         if len(codes) > service.settings.batch:
             most = service.settings.batch
             raise HTTPException(422, f"a batch may have {most} snippets, this has {len(codes)}")
-        checks = [partial(_answer, service, code, seconds) for code in codes]
+        room = Room(OUTPUT_BYTES * ANSWERS)
+        checks = [partial(_answer, service, code, seconds, room) for code in codes]
         answers = await work.do_all(request, checks)
         for answer in answers:
             metrics.checks.labels("kimina", answer.status).inc()
@@ -166,11 +190,14 @@ def kimina_routes(service: Service, work: Work, metrics: Metrics) -> APIRouter:
     return router
 
 
-def _answer(service: Service, code: str | None, seconds: float) -> Answer:
+def _answer(service: Service, code: str | None, seconds: float, room: Room) -> Answer:
     if code is None:
         return Answer("malformed", 0.0, "it has neither `proof` nor `code`")
+    if room.full:
+        return Answer("too_large", 0.0, room.why)
     try:
-        return service.snippet(code, seconds)
+        answer = service.snippet(code, seconds)
+        return answer if room.take(answer.size) else Answer("too_large", answer.seconds, room.why)
     except Exception as error:  # whatever it is, it is not the rest of the batch's
         return Answer("infrastructure", 0.0, f"the server failed: {error!r}")
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Request
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, FailFast, Field, field_validator, model_validator
 
 from proofgym import __version__
-from proofgym.errors import TaskError, VerifierError
+from proofgym.errors import TaskError, VerifierError, nearest
 from proofgym.lean.server.metrics import Metrics
 from proofgym.lean.server.service import Service
 from proofgym.lean.server.snippet import plain
@@ -24,9 +24,16 @@ _PLACED = re.compile(r"(?:(\d+):(\d+)|([^:]*)): (\w+): (.*)", re.DOTALL)
 
 
 class _Strict(BaseModel):
-    """A name that is none of ours is refused: it would be without effect."""
+    """A name that is none of ours is refused, at the first: it would be without effect."""
 
-    model_config = ConfigDict(extra="forbid")
+    @model_validator(mode="before")
+    @classmethod
+    def _known(cls, body: Any) -> Any:
+        for name in body if isinstance(body, dict) else ():
+            if name not in cls.model_fields:
+                shown = plain(name[:100])
+                raise ValueError(f"no field {shown!r}; {nearest(shown, cls.model_fields)}")
+        return body
 
     @field_validator("*", mode="before")
     @classmethod
@@ -55,7 +62,7 @@ class ProofBody(StatementBody):
 class BatchBody(_Strict):
     """Many proofs to judge."""
 
-    proofs: list[ProofBody]
+    proofs: Annotated[list[ProofBody], FailFast()]
 
 
 class PlacedMessage(BaseModel):

@@ -51,6 +51,11 @@ class Serving(Config):
     """Requests a second from one address, on average; 429 above it. None: no such limit."""
     burst: int = Field(20, ge=1)
     """Requests from one address that may come at once before `rate` counts."""
+    connections: int = Field(1000, ge=1)
+    """Connections at once; one more is closed at once."""
+    patience_s: float = Field(30.0, gt=0, allow_inf_nan=False)
+    """Seconds for a client to send the next mebibyte of its request, or the rest of it, and to
+    take some of its answer; else its connection is closed."""
     drain_s: float = Field(60.0, ge=0, allow_inf_nan=False)
     """Seconds that work under way may still take after a termination signal."""
 
