@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 import time
@@ -244,6 +245,55 @@ def test_a_missing_program_is_our_fault(sandbox: Sandbox) -> None:
     outcome = sandbox.run(["/no/such/program"])
     assert outcome.ended_by == "infrastructure"
     assert "/no/such/program" in outcome.reason
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"argv": []}, "argv = []: must be a list of words"),
+        ({"argv": "/bin/echo hi"}, "argv = '/bin/echo hi': must be a list of words"),
+        ({"argv": ["/bin/echo", "a\0b"]}, r"argv holds 'a\x00b'"),
+        ({"argv": ["/bin/echo", "\ud800"]}, r"argv holds '\ud800'"),
+        ({"argv": ["/bin/echo", 3]}, "argv holds 3"),
+        ({"env": {"A": "b\0"}}, "env['A'] = "),
+        ({"env": {"A": 1}}, "env['A'] = 1"),
+        ({"env": {"A=B": ""}}, "env has a variable 'A=B'"),
+        ({"env": {"": ""}}, "env has a variable ''"),
+        ({"files": {"a\0b": b""}}, "is no plain relative name"),
+        ({"files": {"a/../../b": b""}}, "is no plain relative name"),
+        ({"files": {"\ud800": b""}}, "is no plain relative name"),
+        ({"files": {"a" * 300: b""}}, "over 255 bytes"),
+        ({"files": {"a": b"", "a/b": b""}}, "'a' cannot be a file and hold 'a/b'"),
+        ({"files": {"a": "text"}}, "files['a'] is str: must be bytes"),
+        ({"stdin": "text"}, "stdin is str: must be bytes"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_and_leaves_nothing(
+    sandbox: Sandbox, asked: dict, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with pytest.raises(SandboxError) as caught:
+        sandbox.run(**{"argv": ["/bin/true"], **asked})
+    assert words in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_scratch_folder_that_cannot_be_filled_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    deep = "/".join(["a" * 200] * 30)  # each part is right, the whole is too long
+    outcome = LimitsOnly().run(["/bin/true"], files={deep: b""})
+    assert outcome.ended_by == "infrastructure"
+    assert "too long" in outcome.reason
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_launcher_that_fails_early_says_why() -> None:
+    outcome = Namespaces().run(["/bin/true"], files={"/".join(["a" * 200] * 30): b""})
+    assert outcome.ended_by == "infrastructure"
+    assert "No such process" not in outcome.reason
+    assert "aaaa" in outcome.reason, "the launcher's own words, which end with the path"
 
 
 def test_many_threads_at_once(sandbox: Sandbox) -> None:
