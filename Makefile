@@ -1,7 +1,7 @@
 # make demo   train a small model on Lean 4 theorems, on CPU, in minutes
 # make demo-smollm2   the same with SmolLM2-135M; about an hour
 # make test   the whole suite          make lint   style and types
-# make bench  the benchmark table
+# make bench  every benchmark; each explains itself with --help
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -30,6 +30,13 @@ bench: $(DEVELOP)
 	$(BIN)/python benchmarks/resume.py
 	$(BIN)/python benchmarks/plan_sandboxes.py
 	$(BIN)/python benchmarks/cheats.py
+	$(BIN)/python benchmarks/lean_levels.py --limit 40
+	$(BIN)/python benchmarks/lean_start.py
+	$(BIN)/python benchmarks/es_exact.py
+	$(BIN)/python benchmarks/es_speed.py
+	$(BIN)/python benchmarks/sandbox_start.py
+	$(BIN)/python benchmarks/verify_throughput.py --count 960 --subset 96 --batches 3
+	$(BIN)/python benchmarks/faults.py --seconds 60
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

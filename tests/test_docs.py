@@ -35,3 +35,14 @@ def test_the_job_in_examples_is_short_and_loads():
     assert not {task.name for task in job.tasks.load()} & {
         task.name for task in job.evaluation.load()
     }
+
+
+def test_make_bench_runs_every_benchmark():
+    recipe = (ROOT / "Makefile").read_text(encoding="utf-8")
+    programs = [
+        path.name
+        for path in (ROOT / "benchmarks").glob("*.py")
+        if '__name__ == "__main__"' in path.read_text(encoding="utf-8")
+    ]
+    assert len(programs) > 5
+    assert [name for name in programs if f"python benchmarks/{name}" not in recipe] == []

@@ -44,6 +44,8 @@ class Attack:
     """What becomes of it with the policy scan off. `passes`: the scan alone stands against it."""
     limits: dict[str, Any] = field(default_factory=dict)
     """Tighter limits than the usual ones, so that the attack is cheap to run."""
+    heartbeats: int | None = None
+    """Lean's own limit, in thousands of allocations; None: Lean's default."""
     full: Full | None = None
     raw: bytes | None = None
     """For a whole file: its bytes, where they are no text."""

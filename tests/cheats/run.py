@@ -20,7 +20,7 @@ class Checkers:
 
     def __init__(self, toolchain: Toolchain, sandbox: Sandbox, warm: bool | None = None) -> None:
         self._toolchain, self._sandbox, self._warm = toolchain, sandbox, warm
-        self._made: dict[tuple[str, Limits], LeanChecker] = {}
+        self._made: dict[tuple[str, Limits, int | None], LeanChecker] = {}
 
     def __enter__(self) -> Checkers:
         return self
@@ -29,17 +29,21 @@ class Checkers:
         for checker in self._made.values():
             checker.close()
 
-    def get(self, header: str = "", limits: Limits = LEAN_LIMITS) -> LeanChecker:
-        if (header, limits) not in self._made:
-            self._made[header, limits] = LeanChecker(
+    def get(
+        self, header: str = "", limits: Limits = LEAN_LIMITS, heartbeats: int | None = None
+    ) -> LeanChecker:
+        key = header, limits, heartbeats
+        if key not in self._made:
+            self._made[key] = LeanChecker(
                 self._toolchain,
                 self._sandbox,
                 limits,
                 header,
                 warm=self._warm,
                 workers=2,
+                heartbeats=heartbeats,
             )
-        return self._made[header, limits]
+        return self._made[key]
 
     def judge(self, attack: Attack) -> Verdict:
         """What the checker says to an attack."""
@@ -54,7 +58,9 @@ class Checkers:
             # The theorem in question must not count, whatever else the file proves.
             return bad if bad is not None and passed and bad in passed else report.verdict
         limits = replace(LEAN_LIMITS, **attack.limits)
-        return self.get(attack.header, limits).check(attack.statement, attack.proof)
+        return self.get(attack.header, limits, attack.heartbeats).check(
+            attack.statement, attack.proof
+        )
 
     def judge_all(self, attacks: Iterable[Attack], threads: int = 2) -> list[Verdict]:
         with ThreadPoolExecutor(threads) as pool:

@@ -7,15 +7,20 @@ deeper ones have nothing to do as long as the scan stands before them.
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+from attacks import escapes
 
-from proofgym.lean import assembly, checker, file, judge, policy
+from proofgym.lean import assembly, checker, file, judge, policy, runner
 from proofgym.lean.messages import Message
-from proofgym.sandboxes import sandbox, seccomp
+from proofgym.sandboxes import bubblewrap, limits_only, namespaces, sandbox, seccomp
 from proofgym.types import Status, Verdict
 
 Switch = Callable[[pytest.MonkeyPatch], None]
@@ -25,7 +30,7 @@ RULES = (
     *("trusted", "brackets", "column_0", "unclosed_comment", "unclosed_string", "unclosed_name"),
     *("ambiguous_comment", "ambiguous_quote", "interpolation"),
 )
-LIMITS = ("wall", "cpu", "memory", "output", "threads")
+LIMITS = ("wall", "cpu", "memory", "output", "threads", "heartbeats")
 
 
 class Everything(frozenset[str]):
@@ -129,6 +134,64 @@ def _environment(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(sandbox.Job, "environment", lambda job, _: {**os.environ, **job.env})
 
 
+def _stack(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(runner, "STACK_KIB", 1 << 20)
+
+
+def _filesystem(patch: pytest.MonkeyPatch) -> None:
+    """Every sandbox shows one folder of the machine's more."""
+    shown, bound = namespaces.visible, bubblewrap._visible
+    for module in (namespaces, limits_only):
+        patch.setattr(module, "visible", lambda paths: [*shown(paths), "/etc"])
+    patch.setattr(
+        bubblewrap, "_visible", lambda paths: [*bound(paths), "--ro-bind", "/etc", "/etc"]
+    )
+
+
+def _network(patch: pytest.MonkeyPatch) -> None:
+    _changed_launcher(patch, (" | _NEWNET", ""), ("0b11 if version >= 4 else 0", "0"))
+    _changed_bubblewrap(patch, "--unshare-net")
+    everything = seccomp.filter_bytes(network=True)
+    patch.setattr(seccomp, "filter_bytes", lambda network=True: everything)
+
+
+def _process_tree(patch: pytest.MonkeyPatch) -> None:
+    _changed_launcher(
+        patch,
+        (" | _NEWPID", ""),
+        ("    _show_proc()\n", '    _show("/proc", _NOSUID)\n'),  # a new one takes a namespace
+        ("    _prctl(_SUBREAPER, 1)\n", ""),
+    )
+    _changed_bubblewrap(patch, "--unshare-pid")
+
+
+def _changed_launcher(patch: pytest.MonkeyPatch, *changes: tuple[str, str]) -> None:
+    """A copy of the launcher, beside a copy of what it imports, with parts of it replaced."""
+    text = namespaces.LAUNCHER.read_text(encoding="utf-8")
+    for old, new in changes:
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    folder = Path(tempfile.mkdtemp(prefix="changed-launcher-"))
+    weakref.finalize(patch, shutil.rmtree, folder, ignore_errors=True)
+    folder.chmod(0o755)
+    shutil.copy(namespaces.LAUNCHER.with_name("processes.py"), folder)
+    (folder / "launcher.py").write_text(text, encoding="utf-8")
+    patch.setattr(namespaces, "LAUNCHER", folder / "launcher.py")
+
+
+def _changed_bubblewrap(patch: pytest.MonkeyPatch, without: str) -> None:
+    real = bubblewrap._isolation
+    each = ("user-try", "ipc", "pid", "net", "uts", "cgroup-try")
+    kept = [f"--unshare-{it}" for it in each if f"--unshare-{it}" != without]
+
+    def lax(plumbing: Any) -> list[str]:
+        options = real(plumbing)
+        assert options[0] == "--unshare-all"
+        return [*kept, *options[1:]]
+
+    patch.setattr(bubblewrap, "_isolation", lax)
+
+
 DEFENCES: dict[str, Switch] = {
     **{slug: (lambda patch, slug=slug: rules_off(patch, {slug})) for slug in RULES},
     "no_error": _no_error,
@@ -141,6 +204,10 @@ DEFENCES: dict[str, Switch] = {
     "origin": _origin,
     "filter": _filter,
     "environment": _environment,
+    "stack": _stack,
+    "filesystem": _filesystem,
+    "network": _network,
+    "process_tree": _process_tree,
 }
 """Every defence with a switch; limits are switched off by giving plenty (`LIMITS`)."""
 
@@ -150,6 +217,7 @@ PLENTY: dict[str, dict[str, Any]] = {
     "memory": {"memory_bytes": 2 << 30},
     "output": {"output_bytes": 4 << 20},
     "threads": {"processes": 2000},
+    "heartbeats": {},  # no part of the sandbox's limits; Lean's own are plenty
 }
 
 
@@ -163,7 +231,16 @@ class Tooth:
     behind: tuple[str, ...] = ()
     shows: str = ""
     """What the verdict's message then holds; empty: the attack passes."""
+    leaves: str = ""
+    """The command line of a process that is then left behind, and ended by the test."""
+    listens: int | None = None
+    """A port of this machine on which the test listens meanwhile."""
+    warm: bool | None = None
+    """False: each check has a Lean and a sandbox of its own, without the system-call filter of the
+    warm one before it."""
 
+
+_SCAN = ("command", "attribute")
 
 TEETH = [
     Tooth("oversize", ("empty and 10 MB", "just_too_large")),
@@ -183,19 +260,24 @@ TEETH = [
     Tooth("ambiguous_quote", ("comments", "quote_unused")),
     Tooth("interpolation", ("comments", "brace_in_string")),
     Tooth("no_error", ("early end", "prose_bare")),
-    Tooth("signed", ("exit status", "exit_0"), ("command", "attribute")),
-    Tooth("one_answer", ("forged output", "captured_stdout"), ("command", "attribute")),
+    Tooth("signed", ("exit status", "exit_0"), _SCAN),
+    Tooth("one_answer", ("forged output", "captured_stdout"), _SCAN),
     Tooth("type", ("shadowing", "namespace"), ("command",)),
     Tooth("axioms", ("axioms", "header")),
     Tooth("full_names", ("axioms", "allowed_name_in_namespace")),
     Tooth("full_names", ("axioms", "file_namespace_left_open")),
     Tooth("root_names", ("axioms", "file_other_theorem_answers")),
     Tooth("origin", ("axioms", "allowed_name_of_its_own")),
-    Tooth("filter", ("forged output", "stdout_file"), ("command", "attribute"), "it was done"),
-    Tooth("environment", ("environment and files", "getenv"), ("command", "attribute"), "s3cr3t"),
+    Tooth("filter", ("forged output", "stdout_file"), _SCAN, "it was done"),
+    Tooth("environment", ("environment and files", "getenv"), _SCAN, "s3cr3t"),
+    Tooth("stack", ("deep recursion", "calls"), _SCAN),
+    Tooth("filesystem", ("escapes", "read"), _SCAN, "root:", warm=False),
+    Tooth("network", ("escapes", "connect"), _SCAN, "connected", listens=escapes.PORT, warm=False),
+    Tooth("process_tree", ("escapes", "daemon"), _SCAN, leaves=escapes.DAEMON, warm=False),
+    Tooth("heartbeats", ("endless loops", "too_many_allocations")),
     Tooth("wall", ("endless loops", "too_long")),
     Tooth("cpu", ("endless loops", "too_much_work")),
     Tooth("memory", ("huge terms", "too_large")),
     Tooth("output", ("huge messages", "too_much_said")),
-    Tooth("threads", ("process and memory bombs", "few_threads"), ("command", "attribute")),
+    Tooth("threads", ("process and memory bombs", "few_threads"), _SCAN),
 ]

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import socket
+from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from attacks import CLASSES
@@ -34,16 +39,37 @@ def _gets_through(tooth: Tooth, off: set[str], toolchain: Toolchain) -> tuple[bo
     attack = next(it for it in CLASSES[kind] if it.name == name)
     for limit in off & set(LIMITS):
         attack = replace(attack, limits={**attack.limits, **PLENTY[limit]})
-    with pytest.MonkeyPatch.context() as patch, Checkers(toolchain, choose_sandbox()) as checkers:
+    if "heartbeats" in off:
+        attack = replace(attack, heartbeats=None)
+    made = Checkers(toolchain, choose_sandbox(), tooth.warm)
+    with pytest.MonkeyPatch.context() as patch, made as checkers, ExitStack() as stack:
+        if tooth.listens:
+            stack.enter_context(socket.create_server(("127.0.0.1", tooth.listens)))
         patch.setenv("PROOFGYM_CHEAT_SECRET", "s3cr3t")
         _off(patch, off)
         try:
             verdict = checkers.judge(attack)
         except UnicodeEncodeError as error:
             return tooth.shows in str(error), str(error)
+    if tooth.leaves:
+        return _ended(tooth.leaves) > 0, str(verdict)
     if tooth.shows:
         return tooth.shows in verdict.message, str(verdict)
     return verdict.status is Status.PASSED, str(verdict)
+
+
+def _ended(command: str) -> int:
+    """End the processes with this command line; how many there were."""
+    count = 0
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+            if words == command.encode().split():
+                os.kill(int(folder.name), signal.SIGKILL)
+                count += 1
+        except OSError:  # it has ended
+            continue
+    return count
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,10 @@ import pytest
 
 from proofgym.errors import TaskError
 from proofgym.lean import embedded, judge, server_process
-from proofgym.lean.checker import LEAN_LIMITS, LeanChecker
+from proofgym.lean.checker import LEAN_LIMITS, LeanChecker, patient
 from proofgym.lean.toolchain import Toolchain, find_toolchain
 from proofgym.lean.warm import WarmRunner, can_be_warm
-from proofgym.sandboxes import Outcome, Sandbox
+from proofgym.sandboxes import Outcome, Sandbox, choose_sandbox
 from proofgym.sandboxes.bubblewrap import Bubblewrap
 from proofgym.sandboxes.limits import MIB
 from proofgym.sandboxes.limits_only import LimitsOnly
@@ -352,6 +352,21 @@ def test_killing_the_orchestrator_ends_the_warm_lean() -> None:
     while any(Path(f"/proc/{pid}").exists() for pid in below):
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+def test_a_check_kept_waiting_is_within_its_servers_budget(toolchain: Toolchain) -> None:
+    with LeanChecker(toolchain, choose_sandbox()) as made:
+        assert isinstance(made.runner, WarmRunner)
+        assert made.runner.pool.settings.job_s > patient(LEAN_LIMITS).wall_s
+
+
+def test_limits_of_one_proof_are_not_anothers(toolchain: Toolchain) -> None:
+    statement, proof = "theorem t : True", "  repeat (have : True := trivial)\n  trivial"
+    with LeanChecker(toolchain, choose_sandbox(), heartbeats=20) as made:
+        assert "(deterministic)" in made.check(statement, proof).message
+        other = made.check(statement, proof, limits=replace(LEAN_LIMITS, wall_s=50))
+        assert not other.detail["cached"]
+        assert made.check(statement, proof).detail["cached"]
 
 
 def _descendants(root: int) -> list[int]:

@@ -47,7 +47,6 @@ FILES = {
     "the word import": b"-- import nothing\ntheorem x : True := by exact nothing\n",
     "late import": b"theorem x : True := trivial\nimport Init.Logic\n",
     "options": b"set_option maxRecDepth 40 in\ntheorem x : 20 + 20 = 40 := by decide\n",
-    "deep": b"example : True := " + b"id (" * 3000 + b"trivial" + b")" * 3000 + b"\n",
     "long message": b"#check (" + b" + ".join([b"1"] * 400) + b" : Nat)\n",
     "many messages": b"#check Nat\n" * 300,
     "elaboration that throws": b'theorem x : True := by fail "no"\n#eval nothing\n#reduce 3 + 4\n',
@@ -82,6 +81,15 @@ def test_a_file_gets_the_messages_of_leans_main(
     assert (ours.ended_by, ours.status) == (theirs.ended_by, theirs.status), ours
     assert _messages(ours.stdout) == _messages(theirs.stdout)
     assert ours.stderr == theirs.stderr
+
+
+def test_a_deep_term_ends_with_a_word(warm: tuple[WarmRunner, str]) -> None:
+    """Lean's `main` overflows its stack while it formats the message."""
+    runner, header = warm
+    deep = b"example : True := " + b"id (" * 3000 + b"trivial" + b")" * 3000 + b"\n"
+    outcome = runner.run(header.encode() + deep, LEAN_LIMITS)
+    assert (outcome.ended_by, outcome.status) == ("exit", 1)
+    assert "maximum recursion depth" in str(_messages(outcome.stdout)[0][3])
 
 
 def test_the_header_is_in_memory(warm: tuple[WarmRunner, str]) -> None:

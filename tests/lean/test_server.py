@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
 import socket
 import sys
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -208,12 +211,54 @@ def test_requests_that_are_refused(server: Running) -> None:
     assert post("/api/check", {"snippets": [{**one, "code": "x" * (13 << 20)}]}) == 413
 
 
+@pytest.mark.parametrize("path", ["/api/check", "/verify"])
+@pytest.mark.parametrize("name", ["infotree", "infotree_type"])
+@pytest.mark.parametrize("value", ["original", "everything", 1, "\ud800"])
+def test_info_trees_are_refused_and_not_forgotten(
+    server: Running, path: str, name: str, value: object
+) -> None:
+    key = "snippets" if path == "/api/check" else "codes"
+    ident = "id" if path == "/api/check" else "custom_id"
+    body = {key: [{ident: "a", "code": "#check 1"}]}
+    assert server.post(path, {**body, name: None}).status_code == 200
+    response = server.post(path, {**body, name: value})
+    assert response.status_code == 422
+    [item] = response.json()["detail"]
+    assert item["msg"].startswith(f"{name} = ")
+    assert "allowed: null" in item["msg"]
+
+
+def test_a_refusal_sends_nothing_back(server: Running) -> None:
+    numbers = '{"snippets": [{"id": "a", "code": ""}], "timeout": %s}'
+    for number in ("NaN", "Infinity", "-1", "1e999", "true_", "[1]", '"' + "9" * 5000 + '"'):
+        headers = {"Content-Type": "application/json"}
+        response = server.client.post("/api/check", content=numbers % number, headers=headers)
+        assert response.status_code == 422, number
+        assert len(response.content) < 500
+    for body in ({"statement": "\ud800" * 9000, "proof": 1}, {"\ud800": "x" * 9000}, [], "\ud800"):
+        response = server.post("/v1/verify", body)
+        assert response.status_code == 422, body
+        assert len(response.content) < 1000
+    response = server.post("/v1/verify/batch", {"proofs": [7] * 4000})
+    assert response.status_code == 422
+    assert len(response.content) < 5000
+
+
+def test_a_wrong_name_is_told_the_nearest(server: Running) -> None:
+    body = {"statement": AND, "proof": "  exact h"}
+    [item] = server.post("/v1/verify", {**body, "time_out": 3}).json()["detail"]
+    assert "did you mean 'timeout'?" in item["msg"]
+    [item] = server.post("/v1/verify/batch", {"proofs": [{**body, "prof": ""}]}).json()["detail"]
+    assert item["loc"] == ["body", "proofs", 0]
+    assert "did you mean 'proof'?" in item["msg"]
+
+
 def test_a_body_without_a_length_is_bounded_too(server: Running) -> None:
     chunks = (b"x" * (1 << 20) for _ in range(64))
     try:
         response = server.client.post("/api/check", content=chunks)
         assert response.status_code == 413
-    except httpx.WriteError:
+    except (httpx.WriteError, httpx.ReadError, httpx.RemoteProtocolError):
         pass  # closed on us while we sent, which is as good
 
 
@@ -279,12 +324,43 @@ def test_a_proof_is_judged(server: Running) -> None:
     assert (slow["status"], slow["reward"]) == ("timeout", 0.0)
 
 
+SLOW = {"statement": "theorem slow1 : True"}
+SLOW["proof"] = "  repeat (have : True := trivial)\n  trivial -- for its own time"
+
+
+def test_a_proof_has_its_own_time(server: Running) -> None:
+    def seconds(**more: object) -> tuple[float, str]:
+        began = time.monotonic()
+        answer = server.post("/v1/verify", {**SLOW, **more}).json()
+        return time.monotonic() - began, answer["status"]
+
+    assert seconds(timeout=1)[1] == "timeout"
+    took, status = seconds()
+    assert (took > 4, status) == (True, "timeout"), "a shorter time's verdict was taken for this"
+
+
+def test_a_proof_may_not_have_more_time_than_the_server_allows(server: Running) -> None:
+    most = server.client.get("/v1/info").json()["longest"]
+    response = server.post("/v1/verify", {**SLOW, "timeout": most + 1})
+    assert response.status_code == 422
+    assert response.json()["detail"] == "timeout = 301: this server allows at most 300 s"
+    for wrong in (0, -1, "soon"):
+        response = server.post("/v1/verify", {**SLOW, "timeout": wrong})
+        assert response.status_code == 422
+        [item] = response.json()["detail"]
+        assert item["loc"] == ["body", "timeout"]
+    proofs = [{**SLOW, "timeout": most + 1}, {"statement": AND, "proof": "  exact h"}]
+    results = server.post("/v1/verify/batch", {"proofs": proofs}).json()["results"]
+    assert "at most 300 s" in results[0]["error"]
+    assert results[1]["status"] == "failed"
+
+
 def test_a_wrong_statement_is_said_to_be_wrong(server: Running) -> None:
     for statement in ("theorem x : Nat + 1", "theorem x : True := trivial", "\ud800"):
         body = {"statement": statement, "proof": "  trivial"}
         response = server.post("/v1/verify", body)
         assert response.status_code == 422
-        response = server.post("/v1/statement", body)
+        response = server.post("/v1/statement", {"statement": statement})
         assert response.status_code == 422
         assert isinstance(response.json()["detail"], str)
     response = server.client.post("/v1/statement", json={"statement": AND})
@@ -325,6 +401,67 @@ def test_counts(server: Running) -> None:
     assert 'proofgym_checks_total{api="kimina",status="lean_error"}' in response.text
     assert server.metric("proofgym_checks_total") == before + 2
     assert server.metric("proofgym_slots") == 2
+
+
+def test_the_pool_is_counted(server: Running) -> None:
+    jobs = server.metric("proofgym_pool_jobs_total")
+    server.check(GOOD, GOOD)
+    assert server.post("/v1/verify", {"statement": AND, "proof": "  exact 7"}).status_code == 200
+    assert server.metric("proofgym_pool_jobs_total") >= jobs + 3
+    assert server.metric("proofgym_pool_workers") == 1, "proofs and snippets share the pool"
+    text = server.client.get("/metrics").text
+    assert 'proofgym_pool_breaker{state="closed"} 1.0' in text
+    assert 'proofgym_pool_breaker{state="open"} 0.0' in text
+    for name in ("wait", "start", "overhead"):
+        for quantile in ("0.5", "0.99"):
+            assert f'proofgym_pool_{name}_seconds{{quantile="{quantile}"}} ' in text
+    names = ("waiting", "in_use", "idle_slots", "wanted", "starting")
+    counts = ("started", "start_failures", "refused", "spoiled", "found_dead", "lost", "alone")
+    for name in (*names, *(f"{it}_total" for it in (*counts, "breaker_opened"))):
+        assert f"\nproofgym_pool_{name} " in text, name
+    assert "# TYPE proofgym_pool_recycled_total counter" in text
+
+
+def test_a_killed_worker_is_counted() -> None:
+    with serving("--workers", "1") as server:
+        assert server.check(GOOD)[0]["response"] == {"env": 0}
+        workers = forkservers(server.process.pid)
+        assert workers
+        for pid in workers:
+            os.kill(pid, signal.SIGKILL)
+        assert eventually(lambda: server.metric("proofgym_pool_recycled_total") >= 1)
+        assert server.check(GOOD)[0]["response"] == {"env": 0}
+        text = server.client.get("/metrics").text
+        assert 'proofgym_pool_recycled_total{reason="dead"} 1.0' in text
+        assert server.metric("proofgym_pool_started_total") >= 2
+
+
+def forkservers(parent: int) -> list[int]:
+    """The fork servers below a process."""
+    found, todo = [], [parent]
+    while todo:
+        pid = todo.pop()
+        try:
+            todo += map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
+            for task in Path(f"/proc/{pid}/task").iterdir():
+                todo += map(int, (task / "children").read_text().split())
+            if b"forkserver.py" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                found.append(pid)
+        except OSError:
+            continue
+    return sorted(set(found))
+
+
+def test_a_header_is_loaded_once_for_both(tmp_path: Path) -> None:
+    header = tmp_path / "header.lean"
+    header.write_text("theorem mine : True := trivial\n")
+    with serving("--workers", "1", "--header-file", f"{header}") as server:
+        body = {"statement": "theorem x : True", "proof": "  exact mine"}
+        assert server.post("/v1/verify", body).json()["status"] == "passed"
+        without, having = server.check("#check mine", f"{header.read_text()}\n#check mine")
+        assert without["response"]["messages"][0]["severity"] == "error"
+        assert having["response"]["messages"][0]["data"] == "mine : True"
+        assert server.metric("proofgym_pool_workers") == 1
 
 
 # --- clients that leave, and the end ----------------------------------------------------------

@@ -7,10 +7,12 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,7 @@ from proofgym.sandboxes.choose import choose_sandbox
 from proofgym.sandboxes.limits import MIB, Limits
 from proofgym.sandboxes.limits_only import LimitsOnly
 from proofgym.sandboxes.namespaces import Namespaces
+from proofgym.sandboxes.pool_settings import PoolSettings
 from proofgym.sandboxes.sandbox import PROTECTIONS, Outcome, Sandbox
 
 SHELL = "/bin/sh"
@@ -244,6 +247,55 @@ def test_a_missing_program_is_our_fault(sandbox: Sandbox) -> None:
     assert "/no/such/program" in outcome.reason
 
 
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"argv": []}, "argv = []: must be a list of words"),
+        ({"argv": "/bin/echo hi"}, "argv = '/bin/echo hi': must be a list of words"),
+        ({"argv": ["/bin/echo", "a\0b"]}, r"argv holds 'a\x00b'"),
+        ({"argv": ["/bin/echo", "\ud800"]}, r"argv holds '\ud800'"),
+        ({"argv": ["/bin/echo", 3]}, "argv holds 3"),
+        ({"env": {"A": "b\0"}}, "env['A'] = "),
+        ({"env": {"A": 1}}, "env['A'] = 1"),
+        ({"env": {"A=B": ""}}, "env has a variable 'A=B'"),
+        ({"env": {"": ""}}, "env has a variable ''"),
+        ({"files": {"a\0b": b""}}, "is no plain relative name"),
+        ({"files": {"a/../../b": b""}}, "is no plain relative name"),
+        ({"files": {"\ud800": b""}}, "is no plain relative name"),
+        ({"files": {"a" * 300: b""}}, "over 255 bytes"),
+        ({"files": {"a": b"", "a/b": b""}}, "'a' cannot be a file and hold 'a/b'"),
+        ({"files": {"a": "text"}}, "files['a'] is str: must be bytes"),
+        ({"stdin": "text"}, "stdin is str: must be bytes"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_and_leaves_nothing(
+    sandbox: Sandbox, asked: dict, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with pytest.raises(SandboxError) as caught:
+        sandbox.run(**{"argv": ["/bin/true"], **asked})
+    assert words in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_scratch_folder_that_cannot_be_filled_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    deep = "/".join(["a" * 200] * 30)  # each part is right, the whole is too long
+    outcome = LimitsOnly().run(["/bin/true"], files={deep: b""})
+    assert outcome.ended_by == "infrastructure"
+    assert "too long" in outcome.reason
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_launcher_that_fails_early_says_why() -> None:
+    outcome = Namespaces().run(["/bin/true"], files={"/".join(["a" * 200] * 30): b""})
+    assert outcome.ended_by == "infrastructure"
+    assert "No such process" not in outcome.reason
+    assert "aaaa" in outcome.reason, "the launcher's own words, which end with the path"
+
+
 def test_many_threads_at_once(sandbox: Sandbox) -> None:
     def one(number: int) -> bool:
         outcome = shell(sandbox, "cat word", files={"word": b"%d" % number})
@@ -337,9 +389,35 @@ def test_protections_are_known_words() -> None:
         assert sandbox.missing == set(PROTECTIONS) - sandbox.protections
 
 
-def test_limits_are_positive() -> None:
-    with pytest.raises(ConfigError, match="wall_s"):
-        Limits(wall_s=0)
+@pytest.mark.parametrize("name", [it.name for it in fields(Limits)])
+@pytest.mark.parametrize(
+    "value", [0, -1, -0.5, float("nan"), float("inf"), "10", None, True, b"1", [1], 1j, 10**30]
+)
+def test_a_wrong_limit_names_field_value_and_what_is_allowed(name: str, value: object) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Limits(**{name: value})
+    message = str(caught.value)
+    assert message.startswith(f"Limits.{name} = {value!r}: must be a ")
+    assert "above 0" in message
+
+
+def test_limits_that_count_are_whole() -> None:
+    assert Limits(wall_s=1, cpu_s=0.25).wall_s == 1
+    for name in ("memory_bytes", "processes", "output_bytes", "scratch_bytes"):
+        with pytest.raises(ConfigError, match=f"Limits.{name} = 1.5: must be a whole number"):
+            Limits(**{name: 1.5})
+
+
+@pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf"), "soon", None])
+def test_a_wrong_setting_of_the_pool_names_field_and_value(value: object) -> None:
+    for name, field in PoolSettings.model_fields.items():
+        if value is None and field.default is None:
+            continue
+        if (name, value) in (("smallest", 0), ("buffer", 0)):
+            continue
+        with pytest.raises(ConfigError) as caught:
+            PoolSettings(**{name: value})
+        assert str(caught.value).startswith(f"PoolSettings.{name} = {value!r}: ")
 
 
 def test_runs_from_a_thread_that_ends() -> None:

@@ -133,6 +133,25 @@ def test_a_program_that_does_not_exist_is_its_own_fault(work: Workspace) -> None
     assert b"nothing" in outcome.stderr
 
 
+@pytest.mark.parametrize(
+    "argv", [[], [""], ["sh", "-c", "echo a\0b"], ["echo", "\ud800"], ["echo", "x" * 200_000]]
+)
+def test_words_that_no_program_can_get_are_the_commands_fault(
+    work: Workspace, argv: list[str]
+) -> None:
+    outcome = work.run(argv)
+    assert (outcome.ended_by, outcome.status) == ("exit", 127)
+
+
+def test_a_line_in_the_place_of_words_is_refused(work: Workspace) -> None:
+    with pytest.raises(SandboxError, match="must be a list of words"):
+        work.run("echo hi")
+    with pytest.raises(SandboxError, match="stdin is str: must be bytes"):
+        work.run(["cat"], stdin="text")
+    with pytest.raises(SandboxError, match="must be bytes"):
+        work.put("a", "text")
+
+
 def test_timeout_keeps_the_files_as_they_were(work: Workspace) -> None:
     work.put("kept", b"k")
     work._limits = Limits(wall_s=0.5)
@@ -277,7 +296,9 @@ def test_hostile_bytes_are_no_tree(data: bytes) -> None:
         assert all(is_plain(name) for name in tree)
 
 
-@pytest.mark.parametrize("name", ["../x", "/x", "a/../../x", "a//b", "./x", "", "a\0b", ".."])
+@pytest.mark.parametrize(
+    "name", ["../x", "/x", "a/../../x", "a//b", "./x", "", "a\0b", "..", "\ud800"]
+)
 def test_names_that_lead_out_are_refused(name: str) -> None:
     assert not is_plain(name)
     with pytest.raises(ValueError, match="no tree"):

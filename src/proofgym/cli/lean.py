@@ -38,14 +38,16 @@ def serve(
         Path | None, typer.Option(help="Trusted Lean text before every statement of /v1/verify.")
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Checks at once; default: cores.")] = None,
-    timeout: Annotated[float, typer.Option(help="Seconds of one /v1/verify proof.")] = 20.0,
-    longest: Annotated[float, typer.Option(help="Most seconds a snippet may ask for.")] = 300.0,
+    timeout: Annotated[float, typer.Option(help="Seconds of a /v1/verify proof.")] = 20.0,
+    longest: Annotated[float, typer.Option(help="Most seconds a check may ask for.")] = 300.0,
     memory_mb: Annotated[int, typer.Option(help="Memory of one check.")] = 2048,
     request_mb: Annotated[float, typer.Option(help="Largest request body, MiB.")] = 64.0,
     snippet_kb: Annotated[float, typer.Option(help="Largest snippet, KiB.")] = 1024.0,
     queue: Annotated[int, typer.Option(help="Most snippets that wait or run.")] = 20_000,
     rate: Annotated[float | None, typer.Option(help="Requests a second, per address.")] = None,
     burst: Annotated[int, typer.Option(help="Requests at once before --rate counts.")] = 20,
+    connections: Annotated[int, typer.Option(help="Connections at once.")] = 1000,
+    patience: Annotated[float, typer.Option(help="Seconds to wait for a slow client.")] = 30.0,
     drain: Annotated[float, typer.Option(help="Seconds to finish work after SIGTERM.")] = 60.0,
 ) -> None:
     """Check Lean over HTTP: the kimina-lean-server API, and statement plus proof on /v1/verify.
@@ -75,6 +77,8 @@ def serve(
             batch=min(4096, queue),
             rate=rate,
             burst=burst,
+            connections=connections,
+            patience_s=patience,
             drain_s=drain,
             **settings,
         )

@@ -20,7 +20,7 @@ class Lean(Config):
     """A `lean` binary or a Lake project; None finds elan's `lean`, then the embedded library."""
     header: str = ""
     """Trusted Lean text before every statement, such as `import Mathlib`."""
-    timeout: float = Field(10.0, gt=0)
+    timeout: float = Field(10.0, gt=0, allow_inf_nan=False)
     """Processor seconds one proof may take; on a busy machine it may wait three times as long."""
     memory_mb: int = Field(2048, ge=64)
     """Memory one proof may take."""
@@ -37,6 +37,16 @@ class Lean(Config):
     require: tuple[str, ...] = ()
     """Protections without which the job is refused, such as ("network", "memory"); `proofgym
     doctor` lists them."""
+
+    @field_validator("sandbox")
+    @classmethod
+    def _one_of_ours(cls, name: str | None) -> str | None:
+        from proofgym.sandboxes.choose import check_name
+
+        try:
+            return None if name is None else check_name(name)
+        except SandboxError as error:
+            raise ValueError(str(error)) from None
 
     @field_validator("require")
     @classmethod

@@ -106,7 +106,8 @@ class LeanChecker:
             sandbox,
             limits,
             can_be_warm(toolchain, sandbox) if warm is None and sandbox is not None else warm,
-            pool or lean_pool_settings(limits, workers or os.cpu_count() or 1, mode, batch),
+            pool
+            or lean_pool_settings(patient(limits), workers or os.cpu_count() or 1, mode, batch),
             self._header,
             options,
         )
@@ -123,11 +124,23 @@ class LeanChecker:
         self._baselines = Memory[Baseline | Verdict | TaskError]()
         self._compiled = Memory[Trusted | Replayed]()
 
-    def check(self, statement: str, proof: str, cancel: Cancel | None = None) -> Verdict:
+    @property
+    def runner(self) -> Runner:
+        """What runs Lean here; others may run files with it until this checker is closed."""
+        return self._runner
+
+    def check(
+        self,
+        statement: str,
+        proof: str,
+        cancel: Cancel | None = None,
+        limits: Limits | None = None,
+    ) -> Verdict:
         """Judge one proof: the tactic block that follows `statement := by` and a new line.
 
         `cancel` ends it from another thread; then it has no score. Equal checks share one
-        computation: the others repeat it if whoever was first cancels it.
+        computation: the others repeat it if whoever was first cancels it. `limits` are this
+        proof's, in place of the checker's, which still hold for the statement alone.
 
         Raises:
             TaskError: the statement itself is wrong (its form, or Lean refuses it).
@@ -137,7 +150,12 @@ class LeanChecker:
         if early := judge_text(proof):
             return early
         return self._remember(
-            parsed, "proof", proof, lambda text: assemble_check(self._header, parsed, text), cancel
+            parsed,
+            "proof",
+            proof,
+            lambda text: assemble_check(self._header, parsed, text),
+            cancel,
+            limits or self._limits,
         )
 
     def check_answer(self, statement: str, text: str, cancel: Cancel | None = None) -> Verdict:
@@ -159,6 +177,7 @@ class LeanChecker:
             text,
             lambda it: assemble_answer(self._header, parsed, read_answer(it, parsed.name)),
             cancel,
+            self._limits,
         )
 
     def _remember(
@@ -168,13 +187,14 @@ class LeanChecker:
         written: str,
         assemble: Callable[[str], Assembled],
         cancel: Cancel | None,
+        limits: Limits,
     ) -> Verdict:
         """The verdict, made now or known already."""
-        key = _digest(self._context, statement.text, form, written)
+        key = _digest(self._context, statement.text, form, written, repr(limits))
         known, cancel = True, cancel or current()
         while known:
             verdict, known = self._verdicts.get_or_make(
-                key, lambda: self._check(statement, written, assemble, cancel), _is_lasting
+                key, lambda: self._check(statement, written, assemble, cancel, limits), _is_lasting
             )
             if "cancelled" not in verdict.detail or (cancel is not None and cancel.cancelled):
                 break
@@ -226,20 +246,25 @@ class LeanChecker:
         written: str,
         assemble: Callable[[str], Assembled],
         cancel: Cancel | None,
+        limits: Limits,
     ) -> Verdict:
         began = time.monotonic()
-        verdict = self._judge(statement, assemble(written), cancel)
+        verdict = self._judge(statement, assemble(written), cancel, limits)
         if self._goals and verdict.status is Status.FAILED:
-            goals = find_goals(written, verdict.message, lambda text: self._ask(assemble(text)))
+            goals = find_goals(
+                written, verdict.message, lambda text: self._ask(assemble(text), limits)
+            )
             verdict = replace(verdict, detail={**verdict.detail, "goals": goals})
         return replace(verdict, seconds=time.monotonic() - began)
 
-    def _judge(self, statement: Statement, file: Assembled, cancel: Cancel | None) -> Verdict:
+    def _judge(
+        self, statement: Statement, file: Assembled, cancel: Cancel | None, limits: Limits
+    ) -> Verdict:
         baseline = None if self._level == "elaborate" else self._baseline(statement)
         if isinstance(baseline, Verdict):
             return baseline
-        outcome = self._run(file, cancel)
-        verdict = judge(file, outcome, baseline, self._limits)
+        outcome = self._run(file, limits, cancel)
+        verdict = judge(file, outcome, baseline, limits)
         if never_ran(outcome) and isinstance(self._elaborate_alone(statement), Baseline):
             # Lean starts for the statement but not for this proof: then the proof ended it.
             why = f"Lean ended with status {outcome.status} before it said a word"
@@ -258,9 +283,9 @@ class LeanChecker:
             return trusted
         return kernel.replay(file.source.encode(), trusted)
 
-    def _ask(self, file: Assembled) -> list[tuple[str, str]]:
+    def _ask(self, file: Assembled, limits: Limits) -> list[tuple[str, str]]:
         """What Lean says of another proof: (place, text) of each message."""
-        messages = read_messages(self._run(file).stdout)
+        messages = read_messages(self._run(file, limits).stdout)
         return [(file.place(message), message.text) for message in messages]
 
     def _baseline(self, statement: Statement) -> Baseline | Verdict:
@@ -279,15 +304,15 @@ class LeanChecker:
 
     def _elaborate_alone(self, statement: Statement) -> Baseline | Verdict | TaskError:
         file = assemble_alone(self._header, statement, self._allowed)
-        outcome = self._run(file)
+        outcome = self._run(file, self._limits)
         return read_baseline(file, outcome, statement, self._allowed)
 
-    def _run(self, file: Assembled, cancel: Cancel | None = None) -> Outcome:
+    def _run(self, file: Assembled, limits: Limits, cancel: Cancel | None = None) -> Outcome:
         """Run Lean. Tried again, with a bound: a fault of the machinery, in a fresh sandbox, and a
         wall-clock timeout that left processor time unused, with twice as long a wait. A busy
         machine is not the proof's fault; the turn in the queue is taken anew, so that the others
         go on meanwhile."""
-        source, limits = file.source.encode(), self._limits
+        source = file.source.encode()
         for attempt in range(_RETRIES + 1):
             outcome = self._runner.run(source, limits, cancel or current())
             if is_starved(outcome, limits):
@@ -298,6 +323,11 @@ class LeanChecker:
             if attempt < _RETRIES:
                 time.sleep(0.1 * 4**attempt)
         return outcome
+
+
+def patient(limits: Limits) -> Limits:
+    """These limits with the longest wall-clock time that one run may have on a busy machine."""
+    return replace(limits, wall_s=limits.wall_s * 2**_RETRIES)
 
 
 def _is_doubtful(outcome: Outcome) -> bool:

@@ -7,6 +7,7 @@ version and kept in the user's cache, after which an ordinary Lean file imports 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.util
 import os
@@ -57,8 +58,9 @@ def core_path(library: Path) -> Path:
     target = cache_root() / f"core-{_digest(library)}"
     if (target / "version").is_file():
         return target
-    target.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=".core-", dir=target.parent))
+    with _written(target.parent):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(prefix=".core-", dir=target.parent))
     try:
         _compile(library, scratch)
         try:
@@ -84,7 +86,7 @@ def header_snapshot(library: Path, core: Path, options: tuple[str, ...] = ()) ->
     target = core / f"header-{name}.snap"
     if target.is_file():
         return target
-    with tempfile.TemporaryDirectory(prefix=".header-", dir=core) as scratch:
+    with _written(core), tempfile.TemporaryDirectory(prefix=".header-", dir=core) as scratch:
         empty, saved = Path(scratch, "empty.lean"), Path(scratch, "header.snap")
         empty.touch()
         _run(library, [*options, f"--incr-header-save={saved}", str(empty)], _environment(core))
@@ -97,6 +99,18 @@ def header_snapshot(library: Path, core: Path, options: tuple[str, ...] = ()) ->
 def lean_version(core: Path) -> str:
     """The Lean version that compiled `core`, such as "4.35.0"."""
     return (core / "version").read_text().strip()
+
+
+@contextlib.contextmanager
+def _written(folder: Path) -> Iterator[None]:
+    """Says what to do where the cache cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise ToolchainError(
+            f"{folder} cannot be written ({error.strerror}): Lean's compiled library is kept "
+            "there; set XDG_CACHE_HOME to a folder that can be"
+        ) from None
 
 
 def _digest(library: Path) -> str:

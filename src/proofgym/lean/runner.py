@@ -10,6 +10,8 @@ from proofgym.sandboxes import Limits, Outcome, Sandbox
 from proofgym.sandboxes.cancel import Cancel
 
 _FILE = "Check.lean"
+STACK_KIB = 8192
+"""The stack of Lean's threads, whatever its build or this machine would give them."""
 _USED_UP = 0.8  # of its processor time: so much and it was not starved
 
 
@@ -77,9 +79,14 @@ def is_starved(outcome: Outcome, limits: Limits) -> bool:
 
 
 def lean_options(limits: Limits) -> list[str]:
-    """Lean's own options: messages as JSON, and a memory bound just inside the sandbox's, which
-    ends a hungry elaboration with a message instead of a kill."""
-    return ["--json", "-j1", f"-M{lean_memory(limits) >> 20}"]
+    """Lean's own options: messages as JSON, the stack, and a memory bound just inside the
+    sandbox's, which ends a hungry elaboration with a message instead of a kill."""
+    return ["--json", "-j1", f"-s{STACK_KIB}", f"-M{lean_memory(limits) >> 20}"]
+
+
+def stack_bytes() -> int:
+    """Of each of Lean's threads."""
+    return STACK_KIB << 10
 
 
 def lean_memory(limits: Limits) -> int:

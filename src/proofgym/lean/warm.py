@@ -19,7 +19,13 @@ from typing import Any, Literal
 
 from proofgym.errors import SandboxError
 from proofgym.lean.header import Header, load_header, shared_library
-from proofgym.lean.runner import ColdRunner, ToolchainLike, lean_memory, lean_options
+from proofgym.lean.runner import (
+    ColdRunner,
+    ToolchainLike,
+    lean_memory,
+    lean_options,
+    stack_bytes,
+)
 from proofgym.lean.server_process import NEEDED, Server
 from proofgym.sandboxes import Limits, Outcome, Sandbox, seccomp
 from proofgym.sandboxes.cancel import Cancel
@@ -165,6 +171,7 @@ class WarmRunner:
         return {
             "arguments": [*self._header.arguments, *lean_options(limits), "--stdin"],
             "lean_memory": lean_memory(limits),
+            "stack": stack_bytes(),
             "memory": limits.memory_bytes,
             "threads": limits.processes,
             "cpu": max(1, round(limits.cpu_s)),

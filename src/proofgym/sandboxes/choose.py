@@ -37,8 +37,8 @@ def choose_sandbox(minimum: Iterable[str] = (), name: str | None = None) -> Sand
         SandboxError: none that works has these protections; says what was tried and why not.
     """
     needed = check_protections(minimum)
-    if name is not None and name not in (known := [it.name for it in _candidates()]):
-        raise SandboxError(f"no such sandbox {name!r}; {nearest(name, known)}")
+    if name is not None:
+        check_name(name)
     for sandbox in _probe_all():
         if name in (None, sandbox.name) and needed <= sandbox.protections:
             _warn(sandbox)
@@ -51,6 +51,13 @@ def survey() -> dict[str, frozenset[str] | str]:
     working = {sandbox.name: sandbox.protections for sandbox in _probe_all()}
     names = [sandbox.name for sandbox in _candidates()]
     return {name: working.get(name, _refusals.get(name, "not tried")) for name in names}
+
+
+def check_name(name: str) -> str:
+    """This name. Raises SandboxError for one that is no sandbox's."""
+    if name not in (known := [it.name for it in _candidates()]):
+        raise SandboxError(f"no such sandbox {name!r}; {nearest(name, known)}")
+    return name
 
 
 def check_protections(names: Iterable[str]) -> frozenset[str]:

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
+from numbers import Integral, Real
+from typing import Any
 
 from proofgym.errors import ConfigError
 
 MIB = 1 << 20
+_SECONDS = 1e9  # what every clock and timer of the kernel's can hold
+_WHOLE = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Upper bounds of one run. Whatever goes over one of them ends the whole process tree."""
+    """Upper bounds of one run. Whatever goes over one of them ends the whole process tree.
+
+    Raises:
+        ConfigError: a value is no number above 0, or no whole one where it must be.
+    """
 
     wall_s: float = 10.0
     """Seconds from start to end, enforced from outside the sandbox."""
@@ -28,5 +37,18 @@ class Limits:
 
     def __post_init__(self) -> None:
         for item in fields(self):
-            if not getattr(self, item.name) > 0:
-                raise ConfigError(f"Limits.{item.name} must be more than 0")
+            value = getattr(self, item.name)
+            wrong = _not_whole(value) if isinstance(item.default, int) else _not_seconds(value)
+            if wrong:
+                raise ConfigError(f"Limits.{item.name} = {value!r:.80}: {wrong}")
+
+
+def _not_seconds(value: Any) -> str:
+    """What is allowed, if this is no number of seconds."""
+    right = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    return "" if right and 0 < value <= _SECONDS else "must be a number above 0, at most 1e9"
+
+
+def _not_whole(value: Any) -> str:
+    right = isinstance(value, Integral) and not isinstance(value, bool)
+    return "" if right and 0 < value <= _WHOLE else "must be a whole number above 0, at most 2**62"

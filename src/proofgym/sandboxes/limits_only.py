@@ -96,6 +96,15 @@ def _sweep() -> None:
 def _make_scratch(files: Mapping[str, bytes], owner: int | None) -> str:
     _sweep()
     scratch = tempfile.mkdtemp(prefix=f"proofgym-{os.getpid()}-")
+    try:
+        _fill(scratch, files, owner)
+    except BaseException:
+        shutil.rmtree(scratch, ignore_errors=True)
+        raise
+    return scratch
+
+
+def _fill(scratch: str, files: Mapping[str, bytes], owner: int | None) -> None:
     for name, data in files.items():
         path = Path(scratch, name)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -104,4 +113,3 @@ def _make_scratch(files: Mapping[str, bytes], owner: int | None) -> str:
         for folder, _, names in os.walk(scratch):
             for entry in (folder, *(os.path.join(folder, name) for name in names)):
                 os.chown(entry, owner, owner)
-    return scratch

@@ -25,25 +25,25 @@ class PoolSettings(Config):
     """Workers that may be starting at the same time."""
     waiting: int = Field(100_000, ge=1)
     """Jobs that may wait; one more is refused at once, so that the caller slows down."""
-    wait_s: float = Field(600.0, gt=0)
+    wait_s: float = Field(600.0, gt=0, allow_inf_nan=False)
     """Longest wait for a worker."""
-    start_s: float = Field(30.0, gt=0)
+    start_s: float = Field(30.0, gt=0, allow_inf_nan=False)
     """Budget of one start: a worker that is not ready by then is ended, and counts as a failure."""
-    job_s: float = Field(600.0, gt=0)
+    job_s: float = Field(600.0, gt=0, allow_inf_nan=False)
     """Budget of one job: a worker that holds one for longer is ended."""
-    life_s: float = Field(3600.0, gt=0)
+    life_s: float = Field(3600.0, gt=0, allow_inf_nan=False)
     """A worker older than this gets no new job, and ends with its last one."""
     uses: int = Field(10_000, ge=1)
     """A worker that has had so many jobs gets no new one."""
     growth_mb: int = Field(256, ge=1)
     """A worker that holds so much more memory than after its first job gets no new one."""
-    window_s: float = Field(30.0, gt=0)
+    window_s: float = Field(30.0, gt=0, allow_inf_nan=False)
     """The demand of the last so many seconds sets the size."""
     failures: int = Field(5, ge=1)
     """Failures in a row that open the circuit breaker."""
-    pause_s: float = Field(1.0, gt=0)
+    pause_s: float = Field(1.0, gt=0, allow_inf_nan=False)
     """How long it stays open at first; doubled after every trial that fails."""
-    longest_pause_s: float = Field(60.0, gt=0)
+    longest_pause_s: float = Field(60.0, gt=0, allow_inf_nan=False)
     """How long it stays open at most."""
 
     @model_validator(mode="after")

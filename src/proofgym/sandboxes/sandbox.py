@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from proofgym.errors import SandboxError
+from proofgym.sandboxes.asked import check_bytes, check_environment, check_files, check_words
 from proofgym.sandboxes.cancel import Cancel
 from proofgym.sandboxes.cancellation import current
 from proofgym.sandboxes.limits import Limits
@@ -134,12 +135,17 @@ class Sandbox(ABC):
             stdin: its standard input.
             cancel: its `cancel()` ends the run, which then ended by "cancelled".
             on_output: called with ("stdout" or "stderr", bytes) as they come, in this thread.
+
+        Raises:
+            SandboxError: what is asked for makes no sense anywhere: an empty `argv`, a NUL in a
+                word or name, a file's name that leads out.
         """
+        check_words(argv)
+        check_environment(env or {})
+        check_files(files or {})
+        check_bytes("stdin", stdin)
         if missing := _missing([argv[0], *map(str, read_only)]):
             return infrastructure(f"no such absolute path: {missing}")
-        for name in files or {}:
-            if os.path.isabs(name) or os.path.normpath(name) != name or name.startswith("."):
-                raise SandboxError(f"{name!r} is no plain relative name of a file")
         job = Job(
             tuple(argv),
             files or {},

@@ -131,7 +131,10 @@ def _run(
     if group:
         stack.callback(group.close)
     stack.callback(root.end)
-    _restrict(root.pid, group, job.limits)
+    try:
+        _restrict(root.pid, group, job.limits)
+    except OSError as error:  # it has ended meanwhile, and may have said why
+        raise StartError(_last_words(err.fileno()) or f"{error}") from error
     with contextlib.suppress(BrokenPipeError):
         go.write(b"g")
     job.on_start(root.kill, group.memory_kills if group else lambda: 0)
@@ -211,10 +214,15 @@ def _await_root(process: subprocess.Popen[bytes], status: int, err: int, kill_be
     except (ValueError, KeyError, OSError) as error:
         process.kill()
         process.wait()
-        os.set_blocking(err, False)
-        with contextlib.suppress(BlockingIOError):
-            line += _text(os.read(err, 4096))
+        line += _last_words(err)
         raise StartError(line.strip() or "it ended at once without a word") from error
+
+
+def _last_words(err: int) -> str:
+    os.set_blocking(err, False)
+    with contextlib.suppress(BlockingIOError):
+        return _text(os.read(err, 4096))
+    return ""
 
 
 def _restrict(pid: int, group: Cgroup | None, limits: Limits) -> None:

@@ -23,6 +23,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from proofgym.errors import SandboxError, nearest
+from proofgym.sandboxes.asked import check_bytes, check_words
 from proofgym.sandboxes.cancel import Cancel
 from proofgym.sandboxes.inside.tree import Entry, is_plain, write_tree
 from proofgym.sandboxes.limits import Limits
@@ -70,6 +71,7 @@ class Workspace:
         """Create or replace a file."""
         if not is_plain(name):
             raise SandboxError(f"{name!r} is no plain relative name of a file")
+        check_bytes(f"the content of {name!r}", data)
         self._tree = {**self._tree, name: Entry("file", 0o755 if executable else 0o644, data)}
 
     def get(self, name: str) -> bytes:
@@ -103,6 +105,9 @@ class Workspace:
         A program that cannot be started ends with status 127. The files stay as they were where
         none could be had from the sandbox: it was ended for its time or memory, say.
         """
+        if isinstance(argv, str):
+            check_words(argv)
+        check_bytes("stdin", stdin)
         command = Command(tuple(argv), env or {}, stdin)
         with self._turn, ExitStack() as stack:
             if self._all.cancelled:

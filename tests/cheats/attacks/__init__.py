@@ -1,14 +1,41 @@
-"""The attacks, by class; each module holds a few classes."""
+"""The attacks, by class: a module of the class's name, or one that holds a few kindred classes."""
 
 from __future__ import annotations
 
 from attack import Attack
 
-from . import bytes_and_sizes, code, resources, text
+from . import (
+    axioms,
+    bytes_and_sizes,
+    comments,
+    early_end,
+    environment_and_files,
+    escapes,
+    exit_status,
+    forged_output,
+    instances_and_options,
+    look_alikes,
+    metaprogramming,
+    process_and_memory_bombs,
+    resources,
+    shadowing,
+    sorry,
+)
 
 CLASSES: dict[str, list[Attack]] = {
-    **text.CLASSES,
-    **code.CLASSES,
+    "sorry": sorry.ATTACKS,
+    "axioms": axioms.ATTACKS,
+    "early end": early_end.ATTACKS,
+    "shadowing": shadowing.ATTACKS,
+    "instances and options": instances_and_options.ATTACKS,
+    "comments": comments.ATTACKS,
+    "look-alikes": look_alikes.ATTACKS,
+    "metaprogramming": metaprogramming.ATTACKS,
+    "forged output": forged_output.ATTACKS,
+    "exit status": exit_status.ATTACKS,
+    "environment and files": environment_and_files.ATTACKS,
+    "process and memory bombs": process_and_memory_bombs.ATTACKS,
+    "escapes": escapes.ATTACKS,
     **resources.CLASSES,
     **bytes_and_sizes.CLASSES,
 }

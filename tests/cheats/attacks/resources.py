@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attack import CHEAT, FAILED, OVER, YES, Attack
 
-from attacks.code import io, number, run
+from attacks.native import if_done, io, number, run
 from proofgym.types import Status
 
 _SHORT = {"wall_s": 3.0, "memory_bytes": 700 << 20}
@@ -62,6 +62,15 @@ LOOPS = [
         header=CHEAT,
         limits={"wall_s": 2.0},
     ),
+    Attack(
+        "too_many_allocations",
+        "a right proof that needs more allocations than it may",
+        "  iterate 200 (have h : 1 + 1 = 2 := by decide)\n  trivial",
+        "heartbeats",
+        statement=YES,
+        heartbeats=5,
+        ends=(Status.TIMEOUT,),
+    ),
     _over(
         "heartbeats",
         "Lean's own deterministic limit is the first to stop it",
@@ -104,6 +113,17 @@ RECURSION = [
         "recursion of the kernel over a numeral in ones",
         "  exact (rfl : Nat.rec (motive := fun _ => Nat) 0 (fun _ r => .succ r) 200000 = 1)",
         by="no_error",
+    ),
+    Attack(
+        "calls",
+        "compiled code that calls itself a hundred thousand times, then the forged answer",
+        run(
+            "let rec go (n : Nat) : Nat := match n with\n    | .zero => 0\n"
+            "    | .succ m => match go m with\n"
+            "        | .zero => 1\n        | .succ k => .succ (.succ k)\n  " + if_done("go 100000")
+        ),
+        "command",
+        header=CHEAT,
     ),
     _over(
         "subtractions", "9,000 terms, to the left", "  exact " + "1 - " * 9000 + "1", by="no_error"

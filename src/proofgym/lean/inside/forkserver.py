@@ -139,7 +139,7 @@ def _rehearse(frontend: Frontend, code: Code | None) -> tuple[int, bytes, bytes]
             os.dup2(output, 1)
             os.dup2(output, 2)
             resource.setrlimit(resource.RLIMIT_CPU, (_REHEARSAL_S, _REHEARSAL_S))
-            status = frontend.rehearse(1 << 40)
+            status = frontend.rehearse()
             _libc.fflush(None)
             if code is not None:
                 os.write(pages, code.mapped())
@@ -211,7 +211,8 @@ class Server:
                 status = _main(self._library, request["arguments"])
             else:
                 with open(0, "rb", buffering=0, closefd=False) as file:
-                    status = self._frontend.run(file.read(), request["lean_memory"])
+                    text = file.read()
+                status = self._frontend.run(text, request["lean_memory"], request["stack"])
                 sys.stderr.flush()
             _libc.fflush(None)
         except BaseException as error:

@@ -41,7 +41,9 @@ _REPORT = "l_Lean_Language_SnapshotTree_runAndReport"
 _SET_OPTION = "l_Lean_Option_setIfNotSet___at___00Lean_Elab_runFrontend_spec__0"
 _INITIALISE = "l_Lean_Elab_runFrontend___lam__4___boxed"
 _ASK_SETUP = "l_Lean_Elab_runFrontend___lam__3___boxed"
+_SET_STACK = "_ZN4lean7lthread21set_thread_stack_sizeEm"
 _NEEDED = (
+    _SET_STACK,
     *(_CONTEXT, _COMMANDS, _COMMANDS_TREE, _FILE, _FILE_TREE, _REPORT),
     *("lean_internal_set_max_memory", "lean_init_task_manager_using", "lean_task_get"),
     *("lean_mk_string_from_bytes", "lean_io_error_to_string"),
@@ -102,15 +104,17 @@ class Frontend:
         for name in _NEEDED:
             self._function(name)
 
-    def run(self, source: bytes, memory: int) -> int:
+    def run(self, source: bytes, memory: int, stack: int) -> int:
         """Elaborate a file, in UTF-8, print its messages as JSON lines, return the exit status.
 
         Once in a process: it starts Lean's threads.
 
         Args:
             memory: bytes after which Lean gives up by itself.
+            stack: bytes of each of Lean's threads.
         """
         self._call("lean_internal_set_max_memory", memory)
+        self._call(_SET_STACK, stack)
         self._call("lean_init_task_manager_using", 1)
         text = source.decode(errors="replace").encode()
         context = self._call(
@@ -127,9 +131,9 @@ class Frontend:
             sys.stderr.write(f"uncaught exception: {error}\n")
             return 1
 
-    def rehearse(self, memory: int) -> int:
+    def rehearse(self) -> int:
         """Run a file whose messages are known. The exit status, as `rehearsed` expects it."""
-        return self.run(self._header + _REHEARSAL, memory)
+        return self.run(self._header + _REHEARSAL, 1 << 40, 8 << 20)
 
     def rehearsed(self, status: int, printed: bytes) -> bool:
         """Whether a rehearsal went as it must: three messages in their order, on their lines."""

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 
 from proofgym import __version__
@@ -14,6 +15,7 @@ from proofgym.lean.server.gate import OPEN, Gate
 from proofgym.lean.server.kimina import kimina_routes
 from proofgym.lean.server.metrics import Metrics
 from proofgym.lean.server.proofs import proof_routes
+from proofgym.lean.server.refusal import refuse
 from proofgym.lean.server.service import Service
 from proofgym.lean.server.work import Work
 
@@ -22,7 +24,7 @@ METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 def create_app(service: Service) -> FastAPI:
     """The ASGI application. It closes the service when it ends."""
-    metrics = Metrics()
+    metrics = Metrics(service.checker.metrics)
     work = Work(service.settings.workers, service.settings.queue, metrics)
 
     @asynccontextmanager
@@ -38,6 +40,7 @@ def create_app(service: Service) -> FastAPI:
         lifespan=life,
         redoc_url=None,
     )
+    app.add_exception_handler(RequestValidationError, refuse)
     app.include_router(kimina_routes(service, work, metrics))
     app.include_router(proof_routes(service, work, metrics))
 

@@ -8,17 +8,35 @@ from __future__ import annotations
 
 import uuid
 from functools import partial
-from typing import Any, Literal, Self
+from threading import Lock
+from typing import Annotated, Any, Self
 
 from fastapi import APIRouter, HTTPException, Request
-from pydantic import BaseModel, Field, field_validator, model_validator
+from pydantic import BaseModel, FailFast, Field, field_validator, model_validator
 
 from proofgym.lean.server.metrics import Metrics
 from proofgym.lean.server.service import Service
+from proofgym.lean.server.settings import OUTPUT_BYTES
 from proofgym.lean.server.snippet import Answer, plain
 from proofgym.lean.server.work import Work
 
-Infotree = Literal["full", "tactics", "original", "substantive"]
+ANSWERS = 4  # times what Lean may say of one snippet, in the answer to one batch
+
+
+class _Request(BaseModel):
+    """Other names are passed over, but not those of an answer that we cannot give."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_infotree(cls, body: Any) -> Any:
+        for name, value in body.items() if isinstance(body, dict) else ():
+            if name.startswith("infotree") and value is not None:
+                shown = plain(f"{value!r:.60}")
+                raise ValueError(
+                    f"{name} = {shown}: this server has no info trees; allowed: null, or leave it "
+                    "out. `messages` and `sorries` come with every answer"
+                )
+        return body
 
 
 class Snippet(BaseModel):
@@ -34,18 +52,37 @@ class Snippet(BaseModel):
         return plain(value) if isinstance(value, str) else value
 
 
-class CheckRequest(BaseModel):
+class Room:
+    """What the answers to one request may hold together: they are all kept until it is answered.
+    Safe for threads."""
+
+    def __init__(self, letters: int) -> None:
+        self._left, self._lock = letters, Lock()
+        self.why = f"Lean said too much: the answers of a batch may hold {letters >> 20} MiB"
+
+    @property
+    def full(self) -> bool:
+        return self._left <= 0
+
+    def take(self, letters: int) -> bool:
+        """Whether there was room for so much."""
+        with self._lock:
+            self._left -= letters
+            return self._left >= 0
+
+
+class CheckRequest(_Request):
     """A batch of snippets."""
 
-    snippets: list[Snippet] = Field(min_length=1)
-    timeout: float = Field(30, ge=0)
+    snippets: Annotated[list[Snippet], FailFast()] = Field(min_length=1)
+    timeout: float = Field(30, ge=0, allow_inf_nan=False)
     """Seconds for each snippet, once it runs."""
     debug: bool = False
     """Say also what each snippet used."""
     reuse: bool = True
     """Accepted and without effect: no snippet ever sees another one's declarations."""
-    infotree: Infotree | None = None
-    """Not offered."""
+    infotree: None = None
+    """Not offered: anything but null is refused."""
 
     @model_validator(mode="after")
     def _distinct(self) -> Self:
@@ -87,12 +124,13 @@ class Code(BaseModel):
         return plain(value) if isinstance(value, str) else value
 
 
-class VerifyRequest(BaseModel):
+class VerifyRequest(_Request):
     """The older form of a batch."""
 
-    codes: list[Code]
-    timeout: float = Field(300, ge=0)
-    infotree_type: Infotree | None = None
+    codes: Annotated[list[Code], FailFast()]
+    timeout: float = Field(300, ge=0, allow_inf_nan=False)
+    infotree_type: None = None
+    """Not offered: anything but null is refused."""
     disable_cache: bool = False
     """Accepted and without effect, as `reuse`."""
 
@@ -120,7 +158,8 @@ def kimina_routes(service: Service, work: Work, metrics: Metrics) -> APIRouter:
         if len(codes) > service.settings.batch:
             most = service.settings.batch
             raise HTTPException(422, f"a batch may have {most} snippets, this has {len(codes)}")
-        checks = [partial(_answer, service, code, seconds) for code in codes]
+        room = Room(OUTPUT_BYTES * ANSWERS)
+        checks = [partial(_answer, service, code, seconds, room) for code in codes]
         answers = await work.do_all(request, checks)
         for answer in answers:
             metrics.checks.labels("kimina", answer.status).inc()
@@ -135,7 +174,6 @@ def kimina_routes(service: Service, work: Work, metrics: Metrics) -> APIRouter:
     @router.post("/api/check/", response_model_exclude_none=True, include_in_schema=False)
     async def check(body: CheckRequest, request: Request) -> CheckResponse:
         """Run whole Lean texts and say what Lean said."""
-        _refuse_infotree("infotree", body.infotree)
         answers = await run(request, [it.code for it in body.snippets], body.timeout)
         pairs = zip(body.snippets, answers, strict=True)
         return CheckResponse(results=[_result(it.id, answer, body.debug) for it, answer in pairs])
@@ -144,7 +182,6 @@ def kimina_routes(service: Service, work: Work, metrics: Metrics) -> APIRouter:
     @router.post("/one_pass_verify_batch", include_in_schema=False)
     async def verify(body: VerifyRequest, request: Request) -> VerifyResponse:
         """The same in the older form."""
-        _refuse_infotree("infotree_type", body.infotree_type)
         texts = [it.proof if it.proof is not None else it.code for it in body.codes]
         answers = await run(request, texts, body.timeout)
         pairs = zip(body.codes, answers, strict=True)
@@ -153,18 +190,16 @@ def kimina_routes(service: Service, work: Work, metrics: Metrics) -> APIRouter:
     return router
 
 
-def _answer(service: Service, code: str | None, seconds: float) -> Answer:
+def _answer(service: Service, code: str | None, seconds: float, room: Room) -> Answer:
     if code is None:
         return Answer("malformed", 0.0, "it has neither `proof` nor `code`")
+    if room.full:
+        return Answer("too_large", 0.0, room.why)
     try:
-        return service.snippet(code, seconds)
+        answer = service.snippet(code, seconds)
+        return answer if room.take(answer.size) else Answer("too_large", answer.seconds, room.why)
     except Exception as error:  # whatever it is, it is not the rest of the batch's
         return Answer("infrastructure", 0.0, f"the server failed: {error!r}")
-
-
-def _refuse_infotree(name: str, value: str | None) -> None:
-    if value is not None:
-        raise HTTPException(422, f"{name} = {value!r}: this server has no info trees; leave it out")
 
 
 def _result(name: str, answer: Answer, debug: bool) -> Result:

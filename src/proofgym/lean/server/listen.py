@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import signal
 import socket
 
@@ -9,6 +10,7 @@ import uvicorn
 
 from proofgym.errors import ConfigError
 from proofgym.lean.server.app import create_app
+from proofgym.lean.server.connection import connections
 from proofgym.lean.server.service import Service
 from proofgym.lean.server.settings import Serving
 
@@ -25,7 +27,9 @@ def serve(settings: Serving) -> None:
         app = create_app(service)
         config = uvicorn.Config(
             app,
-            log_level="warning",
+            http=connections(settings.patience_s, _room_for(settings)),
+            ws="none",
+            log_level="error",  # anyone can send what is worth a warning
             server_header=False,
             proxy_headers=False,
             timeout_graceful_shutdown=int(settings.drain_s),
@@ -36,6 +40,17 @@ def serve(settings: Serving) -> None:
         shown = f"[{host}]" if ":" in host else host
         print(f"http://{shown}:{port}  {service.lean}, sandbox {service.sandbox}", flush=True)
         uvicorn.Server(config).run(sockets=[listener])
+
+
+def _room_for(settings: Serving) -> int:
+    """How many connections there may be: none may take a descriptor that a check needs."""
+    own = 256 + 32 * settings.workers
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = own + settings.connections
+    if soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return min(settings.connections, max(soft - own, soft // 2))
 
 
 def _listen(settings: Serving) -> socket.socket:

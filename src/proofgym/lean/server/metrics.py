@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from proofgym.lean.server.pool_metrics import PoolMetrics
 
 _SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
 
 
 class Metrics:
-    """One server's counters; every name begins with `proofgym_`."""
+    """One server's counters; every name begins with `proofgym_`.
 
-    def __init__(self) -> None:
+    Args:
+        pool: the metrics of the pool of warm Leans, read anew each time; empty without one.
+    """
+
+    def __init__(self, pool: Callable[[], dict[str, Any]]) -> None:
         self._registry = own = CollectorRegistry()
         self.requests = Counter(
             "proofgym_requests", "Requests answered.", ["path", "code"], registry=own
@@ -30,6 +39,7 @@ class Metrics:
         self.check_s = Histogram(
             "proofgym_check_seconds", "A check, once begun.", buckets=_SECONDS, registry=own
         )
+        own.register(PoolMetrics(pool))
 
     def text(self) -> bytes:
         return generate_latest(self._registry)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Request
-from pydantic import BaseModel, Field, field_validator
+from pydantic import BaseModel, FailFast, Field, field_validator, model_validator
 
 from proofgym import __version__
-from proofgym.errors import TaskError, VerifierError
+from proofgym.errors import TaskError, VerifierError, nearest
 from proofgym.lean.server.metrics import Metrics
 from proofgym.lean.server.service import Service
 from proofgym.lean.server.snippet import plain
@@ -23,14 +23,25 @@ from proofgym.types import Status, Verdict
 _PLACED = re.compile(r"(?:(\d+):(\d+)|([^:]*)): (\w+): (.*)", re.DOTALL)
 
 
-class _Encodable(BaseModel):
+class _Strict(BaseModel):
+    """A name that is none of ours is refused, at the first: it would be without effect."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known(cls, body: Any) -> Any:
+        for name in body if isinstance(body, dict) else ():
+            if name not in cls.model_fields:
+                shown = plain(name[:100])
+                raise ValueError(f"no field {shown!r}; {nearest(shown, cls.model_fields)}")
+        return body
+
     @field_validator("*", mode="before")
     @classmethod
     def _encodable(cls, value: Any) -> Any:
         return plain(value) if isinstance(value, str) else value
 
 
-class StatementBody(_Encodable):
+class StatementBody(_Strict):
     """A statement alone."""
 
     statement: str
@@ -44,12 +55,14 @@ class ProofBody(StatementBody):
     """The tactic block that follows `STATEMENT := by` and a new line."""
     id: str | None = None
     """Comes back with the verdict."""
+    timeout: float | None = Field(None, gt=0, allow_inf_nan=False)
+    """Wall-clock and processor seconds; null: the server's `timeout`, and at most its `longest`."""
 
 
-class BatchBody(BaseModel):
+class BatchBody(_Strict):
     """Many proofs to judge."""
 
-    proofs: list[ProofBody]
+    proofs: Annotated[list[ProofBody], FailFast()]
 
 
 class PlacedMessage(BaseModel):
@@ -107,6 +120,9 @@ class Info(BaseModel):
     sandbox: str
     header: str
     timeout: float
+    """Seconds of a proof that names none."""
+    longest: float
+    """Most seconds that a proof or a snippet may ask for."""
     workers: int = Field(ge=1)
 
 
@@ -131,6 +147,7 @@ def proof_routes(service: Service, work: Work, metrics: Metrics) -> APIRouter:
             sandbox=service.sandbox,
             header=settings.header,
             timeout=settings.timeout,
+            longest=settings.most_s,
             workers=settings.workers,
         )
 
@@ -166,7 +183,7 @@ def proof_routes(service: Service, work: Work, metrics: Metrics) -> APIRouter:
 
 def _judge(service: Service, proof: ProofBody) -> VerdictBody | RefusalBody:
     try:
-        return as_body(service.check(proof.statement, proof.proof), proof.id)
+        return as_body(service.check(proof.statement, proof.proof, proof.timeout), proof.id)
     except TaskError as error:
         return RefusalBody(id=proof.id, error=plain(str(error)))
     except Exception as error:  # whatever it is, it is not the rest of the batch's

@@ -1,14 +1,13 @@
-"""The Lean that the server keeps: one checker for proofs, one runner for whole snippets."""
+"""The Lean that the server keeps: a checker for proofs, whose Lean runs whole snippets too."""
 
 from __future__ import annotations
 
-from proofgym.errors import VerifierError
-from proofgym.lean.checker import LeanChecker
-from proofgym.lean.runner import ColdRunner, Runner
+from proofgym.errors import TaskError, VerifierError
+from proofgym.lean.checker import LeanChecker, patient
 from proofgym.lean.server.settings import Serving
 from proofgym.lean.server.snippet import Answer, run_snippet
 from proofgym.lean.toolchain import find_toolchain
-from proofgym.lean.warm import WarmRunner, can_be_warm
+from proofgym.lean.warm import lean_pool_settings
 from proofgym.sandboxes import choose_sandbox
 from proofgym.sandboxes.cancellation import CANCELLED, cancelled
 from proofgym.types import Verdict
@@ -26,15 +25,16 @@ class Service:
         toolchain, sandbox = find_toolchain(settings.toolchain), choose_sandbox()
         self.lean = toolchain.describe()
         self.sandbox = sandbox.name
-        limits = settings.limits(settings.timeout)
+        # One pool for proofs and snippets. A snippet that begins with the header's text starts
+        # behind it; any other is elaborated from its own start and sees nothing of the header.
+        longest = patient(settings.limits(settings.most_s))
         self.checker = LeanChecker(
-            toolchain, sandbox, limits, settings.header, workers=settings.workers
+            toolchain,
+            sandbox,
+            settings.limits(settings.timeout),
+            settings.header,
+            pool=lean_pool_settings(longest, settings.workers),
         )
-        self._runner: Runner
-        if can_be_warm(toolchain, sandbox):
-            self._runner = WarmRunner(toolchain, sandbox, limits, settings.workers)
-        else:
-            self._runner = ColdRunner(toolchain, sandbox)
         self._try()
 
     def _try(self) -> None:
@@ -53,11 +53,20 @@ class Service:
         if seconds <= 0:
             return Answer("timeout", 0.0, "Lean timed out: not done after 0 seconds")
         seconds = min(seconds, self.settings.longest)
-        return run_snippet(self._runner, code, self.settings.limits(seconds))
+        return run_snippet(self.checker.runner, code, self.settings.limits(seconds))
 
-    def check(self, statement: str, proof: str) -> Verdict:
-        """Judge a proof. Raises TaskError where Lean refuses the statement."""
-        return self.checker.check(statement, proof)
+    def check(self, statement: str, proof: str, seconds: float | None = None) -> Verdict:
+        """Judge a proof, in at most so long (None: the server's `timeout`).
+
+        Raises:
+            TaskError: Lean refuses the statement, or so long is not allowed.
+        """
+        if seconds is None:
+            return self.checker.check(statement, proof)
+        if seconds > self.settings.most_s:
+            bound = f"timeout = {seconds:g}: this server allows at most {self.settings.most_s:g} s"
+            raise TaskError(bound)
+        return self.checker.check(statement, proof, limits=self.settings.limits(seconds))
 
     def check_statement(self, statement: str) -> None:
         """Raises TaskError where Lean refuses the statement, VerifierError for a fault of ours."""
@@ -70,4 +79,3 @@ class Service:
 
     def close(self) -> None:
         self.checker.close()
-        self._runner.close()

@@ -33,25 +33,30 @@ class Serving(Config):
     """Trusted Lean text before every statement of `/v1/verify`."""
     workers: int = Field(default_factory=lambda: os.cpu_count() or 1, ge=1)
     """Checks under way at once."""
-    timeout: float = Field(20.0, gt=0)
-    """Wall-clock and processor seconds of one proof sent to `/v1/verify`."""
-    longest: float = Field(300.0, gt=0)
-    """Most seconds that one snippet may ask for."""
+    timeout: float = Field(20.0, gt=0, allow_inf_nan=False)
+    """Wall-clock and processor seconds of one proof sent to `/v1/verify`, if it names none."""
+    longest: float = Field(300.0, gt=0, allow_inf_nan=False)
+    """Most seconds that one proof or snippet may ask for."""
     memory_mb: int = Field(2048, ge=64)
     """Memory of one check."""
-    request_mb: float = Field(64.0, gt=0)
+    request_mb: float = Field(64.0, gt=0, allow_inf_nan=False)
     """Largest body of a request, in MiB; 413 above it."""
-    snippet_kb: float = Field(1024.0, gt=0)
+    snippet_kb: float = Field(1024.0, gt=0, allow_inf_nan=False)
     """Largest snippet, in KiB; a larger one is that snippet's error, not its batch's."""
     batch: int = Field(4096, ge=1)
     """Most snippets in one request; 422 above it."""
     queue: int = Field(20_000, ge=1)
     """Most snippets that wait or run; 429 for a request that would go above it."""
-    rate: float | None = Field(None, gt=0)
+    rate: float | None = Field(None, gt=0, allow_inf_nan=False)
     """Requests a second from one address, on average; 429 above it. None: no such limit."""
     burst: int = Field(20, ge=1)
     """Requests from one address that may come at once before `rate` counts."""
-    drain_s: float = Field(60.0, ge=0)
+    connections: int = Field(1000, ge=1)
+    """Connections at once; one more is closed at once."""
+    patience_s: float = Field(30.0, gt=0, allow_inf_nan=False)
+    """Seconds for a client to send the next mebibyte of its request, or the rest of it, and to
+    take some of its answer; else its connection is closed."""
+    drain_s: float = Field(60.0, ge=0, allow_inf_nan=False)
     """Seconds that work under way may still take after a termination signal."""
 
     @model_validator(mode="after")
@@ -64,6 +69,11 @@ class Serving(Config):
         if self.queue < self.batch:
             raise ValueError(f"queue {self.queue} is smaller than batch {self.batch}")
         return self
+
+    @property
+    def most_s(self) -> float:
+        """Most seconds of any check."""
+        return max(self.longest, self.timeout)
 
     def limits(self, seconds: float) -> Limits:
         """Of one check that may take so long."""

@@ -38,6 +38,11 @@ class Answer:
     cpu_s: float = 0.0
     peak_memory_bytes: int = 0
 
+    @property
+    def size(self) -> int:
+        """Letters of what Lean said, and some for each message."""
+        return sum(len(it["data"]) + 200 for it in self.messages) + 200 * len(self.sorries)
+
 
 def run_snippet(runner: Runner, code: str, limits: Limits) -> Answer:
     """Run Lean on a text. Never raises for anything that the text did."""

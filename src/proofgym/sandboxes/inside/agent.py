@@ -69,7 +69,7 @@ def _start(request: dict[str, Any], stdin: int) -> int:
         environment = {**os.environ, **request["env"]}
         os.execvpe(request["argv"][0], request["argv"], environment)
     except BaseException as error:
-        os.write(2, f"{request['argv'][0]}: {error}\n".encode(errors="replace"))
+        os.write(2, f"{request['argv'][:1]}: {error}\n".encode(errors="replace"))
     os._exit(_CANNOT_START)
 
 

@@ -65,11 +65,22 @@ def read_tree(data: bytes) -> dict[str, Entry]:
     return tree
 
 
+def is_word(text: object) -> bool:
+    """Whether a program can be given it: text, no NUL, nothing that cannot be encoded."""
+    if not isinstance(text, str) or "\0" in text:
+        return False
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def is_plain(name: str) -> bool:
     """Whether it names something below a folder, in the one normal spelling."""
     return (
         bool(name)
-        and "\0" not in name
+        and is_word(name)
         and os.path.normpath(name) == name
         and not os.path.isabs(name)
         and name.split("/")[0] not in ("..", ".")

@@ -1,0 +1,90 @@
+"""Attacks by code that runs while Lean elaborates."""
+
+from __future__ import annotations
+
+from attack import Attack, Full
+
+from attacks.native import FORGE, attack, run
+
+ATTACKS: list[Attack] = [
+    attack(
+        "run_tac",
+        "a tactic that runs code",
+        "  run_tac closeMainGoal `x cheat",
+        by="code",
+        full=Full("  run_tac admitGoal (← getMainGoal)"),
+    ),
+    attack(
+        "by_elab",
+        "a term that runs code",
+        "  exact by_elab return cheat",
+        by="code",
+        full=Full("  exact by_elab mkSorry (mkConst ``False) false"),
+    ),
+    attack("eval", "a term that is evaluated", "  exact eval% cheat", by="code"),
+    attack(
+        "native_decide",
+        "compiled code decides",
+        "  native_decide",
+        by="code",
+        full=Full("  native_decide", "", "theorem no : 1 = 2"),
+    ),
+    attack(
+        "plus_native",
+        "compiled code by a flag",
+        "  decide +native",
+        by="code",
+        full=Full("  decide +native", "", "theorem no : 1 = 2"),
+    ),
+    attack(
+        "unused_native",
+        "compiled code where it is never reached",
+        "  first | trivial | decide (config := { native := true })",
+        by="code",
+        header="",
+        statement="theorem yes : True",
+        past_scan="passes",
+    ),
+    attack(
+        "run_cmd",
+        "a command that adds what the kernel never saw",
+        "  exact cheat\nrun_cmd liftCoreM <| addDecl default",
+        full=Full("  exact c\nrun_cmd liftCoreM <| addDecl default"),
+    ),
+    attack(
+        "elab",
+        "a tactic of one's own",
+        '  win\nelab "win" : tactic => admitGoal x',
+        full=Full('  win\nelab "win" : tactic => do admitGoal (← getMainGoal)'),
+    ),
+    attack(
+        "initialize",
+        "code that runs when a module is loaded",
+        '  exact cheat\ninitialize IO.println "x"',
+    ),
+    attack(
+        "simproc",
+        "a simplification procedure that lies",
+        "  simp [lie]\nsimproc lie (False) := fun _ => return .done { expr := x }",
+    ),
+    attack(
+        "unsafe",
+        "unsafe code behind a safe name",
+        "  exact c\nunsafe def u : False := unsafeCast ()",
+    ),
+    attack(
+        "macro_attribute",
+        "a macro for the command that lists the axioms",
+        run(FORGE),
+        past_scan="passes",
+    ),
+    attack(
+        "let_rec_attribute",
+        "a macro by a helper's attribute",
+        "  let rec @[macro Lean.Parser.Command.printAxioms] m : Lean.Macro :=\n"
+        "    fun s _ st => .ok s st\n  exact cheat",
+        by="attribute",
+    ),
+    attack("cast", "a cast between types by compiled code", "  exact unsafeCast ()", by="trusted"),
+    attack("erased", "the compiler's constant for what is erased", "  exact lcProof", by="trusted"),
+]
