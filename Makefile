@@ -40,8 +40,8 @@ bench: $(DEVELOP)
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --progress-bar on -c constraints.txt torch
-	$(BIN)/pip install -c constraints.txt -e '.[embedded]'
+	$(BIN)/pip install --no-compile --progress-bar on -c constraints.txt torch
+	$(BIN)/pip install --no-compile -c constraints.txt -e '.[embedded]'
 	touch $@
 
 $(DEVELOP): $(READY)
