@@ -18,7 +18,7 @@ tl = triton.language
 
 from proofgym.errors import ConfigError  # noqa: E402
 from proofgym.evolution import device as device_module  # noqa: E402
-from proofgym.evolution import philox  # noqa: E402
+from proofgym.evolution import device_writer, philox  # noqa: E402
 from proofgym.evolution.device import DeviceState  # noqa: E402
 from proofgym.evolution.history import Decay, Update  # noqa: E402
 from proofgym.evolution.state import State  # noqa: E402
@@ -67,8 +67,9 @@ def test_a_device_has_the_bits_of_the_cpu(kind, rank, dtype, small, monkeypatch)
     if small and dtype != "bfloat16":
         pytest.skip("cut for one dtype, to save time")
     if small:
-        for name, size in (("_WRITE_GROUPS", 8), ("_SUM_GROUPS", 16), ("_COLUMNS", 8)):
-            monkeypatch.setattr(device_module, name, size)
+        monkeypatch.setattr(device_writer, "_GROUPS", 8)
+        monkeypatch.setattr(device_module, "_SUM_GROUPS", 16)
+        monkeypatch.setattr(device_module, "_COLUMNS", 8)
     chosen = plain.specification(kind=kind, rank=rank)
     listed = plain.manifest(dtype, SHAPES)
     host, device = both(listed, chosen)

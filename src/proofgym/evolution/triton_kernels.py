@@ -10,8 +10,6 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-FLOAT32, BFLOAT16, FLOAT16 = 0, 1, 2
-
 
 @triton.jit
 def _philox(low, high, iteration, block, key_low, key_high):  # type: ignore[no-untyped-def]
@@ -38,37 +36,106 @@ def _words(first, iteration, block, key_low, key_high, GROUPS: tl.constexpr):  #
 
 
 @triton.jit
-def _load(pointer, at, inside, DTYPE: tl.constexpr):  # type: ignore[no-untyped-def]
-    """Weights as float32, exactly."""
-    if DTYPE == 1:
-        bits = tl.load(pointer.to(tl.pointer_type(tl.uint16)) + at, inside, 0)
-        return (bits.to(tl.uint32) << 16).to(tl.float32, bitcast=True)
-    elif DTYPE == 2:
-        return tl.load(pointer.to(tl.pointer_type(tl.float16)) + at, inside, 0.0).to(tl.float32)
-    else:
-        return tl.load(pointer.to(tl.pointer_type(tl.float32)) + at, inside, 0.0)
+def _at(address, first, KIND: tl.constexpr, LENGTH: tl.constexpr):  # type: ignore[no-untyped-def]
+    """Pointers to the elements of a tile; all tensors begin at multiples of 16 bytes."""
+    start = tl.multiple_of(address.to(tl.pointer_type(KIND)), 16)
+    return start + tl.multiple_of(first, LENGTH) + tl.arange(0, LENGTH)
 
 
 @triton.jit
-def _store(pointer, at, value, inside, DTYPE: tl.constexpr):  # type: ignore[no-untyped-def]
-    """Weights rounded half to even; a NaN in bfloat16 becomes 0x7FC0, as on the CPU."""
+def _read(pointers, inside, WHOLE: tl.constexpr):  # type: ignore[no-untyped-def]
+    """A whole tile is read without a mask, and so many elements at a time."""
+    if WHOLE:
+        return tl.load(pointers)
+    else:
+        return tl.load(pointers, inside, 0)
+
+
+@triton.jit
+def _keep(pointers, value, inside, WHOLE: tl.constexpr):  # type: ignore[no-untyped-def]
+    if WHOLE:
+        tl.store(pointers, value)
+    else:
+        tl.store(pointers, value, inside)
+
+
+@triton.jit
+def _encode(value, DTYPE: tl.constexpr):  # type: ignore[no-untyped-def]
+    """Rounded half to even; a NaN in bfloat16 becomes 0x7FC0, as on the CPU."""
     if DTYPE == 1:
         bits = value.to(tl.uint32, bitcast=True)
         rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
         rounded = tl.where((bits & 0x7FFFFFFF) > 0x7F800000, 0x7FC0, rounded)
-        tl.store(pointer.to(tl.pointer_type(tl.uint16)) + at, rounded.to(tl.uint16), inside)
+        return rounded.to(tl.uint16)
     elif DTYPE == 2:
-        tl.store(pointer.to(tl.pointer_type(tl.float16)) + at, value.to(tl.float16), inside)
+        return value.to(tl.float16)
     else:
-        tl.store(pointer.to(tl.pointer_type(tl.float32)) + at, value, inside)
+        return value
 
 
 @triton.jit
-def _delta(pointer, at, inside, WIDE: tl.constexpr):  # type: ignore[no-untyped-def]
-    if WIDE:
-        return tl.load(pointer.to(tl.pointer_type(tl.int64)) + at, inside, 0)
+def _decode(stored, DTYPE: tl.constexpr):  # type: ignore[no-untyped-def]
+    """Exact float32 of stored weights."""
+    if DTYPE == 1:
+        return (stored.to(tl.uint32) << 16).to(tl.float32, bitcast=True)
     else:
-        return tl.load(pointer.to(tl.pointer_type(tl.int32)) + at, inside, 0)
+        return stored.to(tl.float32)
+
+
+@triton.jit
+def _write_tile(  # type: ignore[no-untyped-def]
+    base_at,
+    delta_at,
+    out_at,
+    first,
+    size,
+    width,
+    key_low,
+    key_high,
+    scale,
+    left,
+    right,
+    table,
+    step,
+    iteration,
+    block,
+    place,
+    RULE: tl.constexpr,
+    RANK: tl.constexpr,
+    DTYPE: tl.constexpr,
+    STORED: tl.constexpr,
+    WIDE: tl.constexpr,
+    GROUPS: tl.constexpr,
+    WHOLE: tl.constexpr,
+):
+    LENGTH: tl.constexpr = 4 * GROUPS
+    at = first + tl.arange(0, LENGTH)
+    inside = at < size
+    if WIDE:
+        delta = _read(_at(delta_at, first, tl.int64, LENGTH), inside, WHOLE)
+    else:
+        delta = _read(_at(delta_at, first, tl.int32, LENGTH), inside, WHOLE)
+    k = scale.to(delta.dtype)
+    if RULE == 1:
+        words = _words(first, iteration, block, key_low, key_high, GROUPS)
+        delta += tl.where(((words >> place) & 1) == 1, -k, k)
+    elif RULE == 2:
+        words = _words(first, iteration, block, key_low, key_high, GROUPS)
+        byte = ((words >> (8 * place)) & 255).to(tl.int32)
+        delta += k * tl.load(table + byte)
+    elif RULE == 3:
+        height = size // width
+        row = first // width + (first % width + tl.arange(0, LENGTH)) // width
+        column = at - row * width
+        total = tl.zeros([LENGTH], tl.int32)
+        for rho in range(RANK):
+            a = tl.load(left + rho * height + row, inside, 0).to(tl.int32)
+            b = tl.load(right + rho * width + column, inside, 0).to(tl.int32)
+            total += a * b
+        delta += k * total
+    base = _decode(_read(_at(base_at, first, STORED, LENGTH), inside, WHOLE), DTYPE)
+    value = base + step * delta.to(tl.float32)
+    _keep(_at(out_at, first, STORED, LENGTH), _encode(value, DTYPE), inside, WHOLE)
 
 
 @triton.jit
@@ -85,6 +152,7 @@ def write(  # type: ignore[no-untyped-def]
     scales,
     lefts,
     rights,
+    signs,
     table,
     step,
     iteration,
@@ -93,46 +161,75 @@ def write(  # type: ignore[no-untyped-def]
     RULE: tl.constexpr,
     RANK: tl.constexpr,
     DTYPE: tl.constexpr,
+    STORED: tl.constexpr,
     WIDE: tl.constexpr,
     GROUPS: tl.constexpr,
 ):
     """out = round(base + step·f32(delta + term)).
 
-    RULE 0: term 0. 1: ±k by bit `place` of the word. 2: table[byte `place` of the word] (k in the
-    table). 3: k·Σ_ρ left[ρ, row]·right[ρ, column], int8 signs in memory.
+    RULE 0: term 0. 1: ±k by bit `place` of the word. 2: k·table[byte `place` of the word]. 3:
+    k·Σ_ρ A[ρ, row]·B[ρ, column], int8, from `lefts` and `rights` on in `signs`.
     """
     tile = tl.program_id(0)
     tensor = tl.load(tile_tensor + tile)
-    first = tl.load(tile_first + tile)
-    at = first + tl.arange(0, 4 * GROUPS).to(tl.int64)
-    inside = at < tl.load(sizes + tensor)
-    delta = _delta(tl.load(deltas + tensor), at, inside, WIDE)
-    scale = tl.load(scales + tensor).to(delta.dtype)
-    if RULE == 1:
-        key_low, key_high = tl.load(key_lows + tensor), tl.load(key_highs + tensor)
-        words = _words(first, iteration, block, key_low, key_high, GROUPS)
-        bit = ((words >> place) & 1).to(tl.int32)
-        delta += scale - 2 * scale * bit
-    elif RULE == 2:
-        key_low, key_high = tl.load(key_lows + tensor), tl.load(key_highs + tensor)
-        words = _words(first, iteration, block, key_low, key_high, GROUPS)
-        byte = ((words >> (8 * place)) & 255).to(tl.int32)
-        delta += scale * tl.load(table + byte)
-    elif RULE == 3:
-        width = tl.load(columns + tensor)
-        height = tl.load(sizes + tensor) // width
-        left = tl.load(lefts + tensor).to(tl.pointer_type(tl.int8))
-        right = tl.load(rights + tensor).to(tl.pointer_type(tl.int8))
-        row, column = at // width, at % width
-        total = tl.zeros([4 * GROUPS], tl.int32)
-        for rho in range(RANK):
-            a = tl.load(left + rho * height + row, inside, 0).to(tl.int32)
-            b = tl.load(right + rho * width + column, inside, 0).to(tl.int32)
-            total += a * b
-        delta += scale * total
-    base = _load(tl.load(bases + tensor), at, inside, DTYPE)
-    value = base + step * delta.to(tl.float32)
-    _store(tl.load(outs + tensor), at, value, inside, DTYPE)
+    first = tl.multiple_of(tl.load(tile_first + tile), 4 * GROUPS)
+    size = tl.load(sizes + tensor)
+    base, delta, out = tl.load(bases + tensor), tl.load(deltas + tensor), tl.load(outs + tensor)
+    low, high = tl.load(key_lows + tensor), tl.load(key_highs + tensor)
+    width, scale = tl.load(columns + tensor), tl.load(scales + tensor)
+    left, right = signs + tl.load(lefts + tensor), signs + tl.load(rights + tensor)
+    if first + 4 * GROUPS <= size:
+        _write_tile(
+            base,
+            delta,
+            out,
+            first,
+            size,
+            width,
+            low,
+            high,
+            scale,
+            left,
+            right,
+            table,
+            step,
+            iteration,
+            block,
+            place,
+            RULE,
+            RANK,
+            DTYPE,
+            STORED,
+            WIDE,
+            GROUPS,
+            True,
+        )
+    else:
+        _write_tile(
+            base,
+            delta,
+            out,
+            first,
+            size,
+            width,
+            low,
+            high,
+            scale,
+            left,
+            right,
+            table,
+            step,
+            iteration,
+            block,
+            place,
+            RULE,
+            RANK,
+            DTYPE,
+            STORED,
+            WIDE,
+            GROUPS,
+            False,
+        )
 
 
 @triton.jit
@@ -148,7 +245,6 @@ def accumulate(  # type: ignore[no-untyped-def]
     blocks,
     runs,
     WIDE: tl.constexpr,
-    GATHER: tl.constexpr,
     GROUPS: tl.constexpr,
 ):
     """delta += Σ_run Σ_b tables[run, b, byte b of the word], the words of the run's (iteration,
@@ -158,26 +254,46 @@ def accumulate(  # type: ignore[no-untyped-def]
     first = tl.load(tile_first + tile)
     key_low, key_high = tl.load(key_lows + tensor), tl.load(key_highs + tensor)
     total = tl.zeros([4 * GROUPS], tl.int32)
-    entry = tl.arange(0, 256)
     for run in range(runs):
         iteration, block = tl.load(iterations + run), tl.load(blocks + run)
         words = _words(first, iteration, block, key_low, key_high, GROUPS)
-        base = tables + run * 1024
         for byte in tl.static_range(4):
             index = ((words >> (8 * byte)) & 255).to(tl.int32)
-            if GATHER:
-                total += tl.gather(tl.load(base + 256 * byte + entry), index, 0)
-            else:
-                total += tl.load(base + 256 * byte + index)
-    at = first + tl.arange(0, 4 * GROUPS).to(tl.int64)
-    inside = at < tl.load(sizes + tensor)
-    pointer = tl.load(deltas + tensor)
+            total += tl.load(tables + run * 1024 + 256 * byte + index)
+    inside = first + tl.arange(0, 4 * GROUPS) < tl.load(sizes + tensor)
+    address = tl.load(deltas + tensor)
     if WIDE:
-        wide = pointer.to(tl.pointer_type(tl.int64)) + at
+        wide = _at(address, first, tl.int64, 4 * GROUPS)
         tl.store(wide, tl.load(wide, inside, 0) + total.to(tl.int64), inside)
     else:
-        narrow = pointer.to(tl.pointer_type(tl.int32)) + at
+        narrow = _at(address, first, tl.int32, 4 * GROUPS)
         tl.store(narrow, tl.load(narrow, inside, 0) + total, inside)
+
+
+@triton.jit
+def sign_vectors(  # type: ignore[no-untyped-def]
+    tile_tensor,
+    tile_first,
+    starts,
+    sizes,
+    key_lows,
+    key_highs,
+    out,
+    iteration,
+    block,
+    place,
+    GROUPS: tl.constexpr,
+):
+    """out[starts[v] + j] = the sign of element j of vector v by bit `place` of its word, int8."""
+    tile = tl.program_id(0)
+    vector = tl.load(tile_tensor + tile)
+    first = tl.load(tile_first + tile)
+    low, high = tl.load(key_lows + vector), tl.load(key_highs + vector)
+    words = _words(first, iteration, block, low, high, GROUPS)
+    at = first + tl.arange(0, 4 * GROUPS)
+    sign = 1 - 2 * ((words >> place) & 1).to(tl.int32)
+    inside = at < tl.load(sizes + vector)
+    tl.store(out + tl.load(starts + vector) + at, sign.to(tl.int8), inside)
 
 
 @triton.jit

@@ -1,0 +1,174 @@
+"""What GPU kernels need to know of tensors and coefficients, in tables on the device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from proofgym.evolution import philox, triton_kernels
+from proofgym.evolution.accumulator import Accumulator
+from proofgym.evolution.manifest import Tensor
+from proofgym.evolution.specification import Specification
+from proofgym.evolution.state import Column
+
+DIGIT_BASE = 255  # of the digits of a coefficient, which are -127..127
+_KINDS = {torch.uint32: np.uint32, torch.int32: np.int32, torch.int8: np.int8}
+
+
+def place(values: Any, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+    """Numbers on the device; uint32, int32, int8 or else int64."""
+    array = np.ascontiguousarray(values, _KINDS.get(dtype, np.int64))
+    return torch.from_numpy(array).to(device)
+
+
+class DeviceAccumulator(Accumulator):
+    """Δ of one tensor on a device; `values` copies it to the host and back."""
+
+    def __init__(self, size: int, device: torch.device) -> None:
+        self.tensor = torch.zeros(size, dtype=torch.int32, device=device)
+        self.bound = 0
+
+    @property
+    def values(self) -> NDArray[Any]:  # type: ignore[override]
+        return self.tensor.cpu().numpy()
+
+    @values.setter
+    def values(self, array: NDArray[Any]) -> None:
+        self.tensor = torch.from_numpy(np.ascontiguousarray(array)).to(self.tensor.device)
+
+    @property
+    def wide(self) -> bool:
+        return self.tensor.dtype == torch.int64
+
+    def widen(self) -> None:
+        self.tensor = self.tensor.to(torch.int64)
+
+    def largest(self) -> int:
+        if not self.tensor.numel():
+            return 0
+        low, high = torch.aminmax(self.tensor)
+        return max(abs(int(low)), abs(int(high)))
+
+
+class Tiles:
+    """Tensors of one launch: sizes and keys, and the tiles of `length` elements that cover them."""
+
+    def __init__(
+        self, sizes: Sequence[int], keys: Sequence[int], length: int, device: torch.device
+    ) -> None:
+        counts = [-(-size // length) for size in sizes]
+        self.groups, self.count, self.device = length // 4, sum(counts), device
+        self.tensor = place(np.repeat(np.arange(len(sizes)), counts), torch.int32, device)
+        firsts = [np.arange(count, dtype=np.int64) * length for count in counts]
+        self.first = place(np.concatenate([*firsts, np.zeros(0)]), torch.int64, device)
+        self.sizes = place(sizes, torch.int64, device)
+        self.key_lows = place([key & 0xFFFFFFFF for key in keys], torch.uint32, device)
+        self.key_highs = place([key >> 32 for key in keys], torch.uint32, device)
+        self._known: dict[tuple[int, ...], torch.Tensor] = {}
+
+    def pointers(self, tensors: Sequence[torch.Tensor]) -> torch.Tensor:
+        """Where the tensors begin; kept, for they are mostly the same each time."""
+        addresses = tuple(map(torch.Tensor.data_ptr, tensors))
+        if addresses not in self._known:
+            if len(self._known) > 16:
+                self._known.clear()
+            self._known[addresses] = place(addresses, torch.int64, self.device)
+        return self._known[addresses]
+
+
+class SignVectors:
+    """A and B of one direction, of all tensors of a low-rank run, drawn at once."""
+
+    def __init__(
+        self, specification: Specification, tensors: Sequence[Tensor], device: torch.device
+    ) -> None:
+        self.left: dict[str, int] = dict.fromkeys((it.name for it in tensors), 0)
+        self.right: dict[str, int] = dict(self.left)
+        self.signs = torch.ones(1, dtype=torch.int8, device=device)
+        if not specification.rank:
+            return
+        sizes: list[int] = []
+        keys: list[int] = []
+        end = ones = max((it.matrix[0] * specification.rank for it in tensors), default=1)
+        for tensor in tensors:
+            rows, columns = tensor.matrix
+            vector = len(tensor.shape) < 2
+            sides = [("noise" if vector else "right", columns, self.right)]
+            sides += [] if vector else [("left", rows, self.left)]
+            for purpose, size, where in sides:
+                where[tensor.name] = end
+                sizes.append(size * specification.rank)
+                keys.append(philox.key(specification.seed, purpose, tensor.name))
+                end += sizes[-1]
+        # A vector's A is all ones: the first entries, which nothing draws over.
+        self.signs = torch.ones(end, dtype=torch.int8, device=device)
+        self._starts = place(np.cumsum([ones, *sizes[:-1]]), torch.int64, device)
+        self._tiles = Tiles(sizes, keys, 1024, device)
+
+    def draw(self, iteration: int, index: int) -> None:
+        tiles = self._tiles
+        triton_kernels.sign_vectors[(tiles.count,)](
+            tiles.tensor,
+            tiles.first,
+            self._starts,
+            tiles.sizes,
+            tiles.key_lows,
+            tiles.key_highs,
+            self.signs,
+            iteration,
+            index // 32,
+            index % 32,
+            GROUPS=tiles.groups,
+        )
+
+
+class Columns:
+    """Columns (iteration, direction, coefficient) of a product, in runs that share their words."""
+
+    def __init__(self, group: Sequence[Column], device: torch.device) -> None:
+        spans: list[tuple[int, int, int, int]] = []  # iteration, block, start, count
+        for at, (iteration, index, _) in enumerate(group):
+            last = spans[-1] if spans else None
+            if last and last[:2] == (iteration, index // 32) and last[3] < 32:
+                spans[-1] = (*last[:3], last[3] + 1)
+            else:
+                spans.append((iteration, index // 32, at, 1))
+        self._spans, self._device = spans, device
+        self.count, self.runs = len(group), len(spans)
+        self.lengths = [count for *_, count in spans]
+        self.iterations = place([it[0] for it in spans], torch.uint32, device)
+        self.blocks = place([it[1] for it in spans], torch.uint32, device)
+        self.starts = place([it[2] for it in spans], torch.int32, device)
+        self.counts = place(self.lengths, torch.int32, device)
+        self.bits = self._spread([index % 32 for _, index, _ in group])
+        self.ones = self._spread([1] * len(group))
+        self.digits = [self._spread(it) for it in digits_of([weight for _, _, weight in group])]
+
+    def _spread(self, values: Sequence[int]) -> torch.Tensor:
+        """[runs, 32]: the values of each run's columns, then zeros."""
+        out = np.zeros((self.runs, 32), np.int32)
+        for number, (_, _, start, count) in enumerate(self._spans):
+            out[number, :count] = values[start : start + count]
+        return place(out, torch.int32, self._device)
+
+
+def by_word(group: Sequence[Column], per_word: int) -> dict[tuple[int, int], list[int]]:
+    """Coefficients of the directions that each (iteration, block) serves."""
+    found: dict[tuple[int, int], list[int]] = {}
+    for iteration, index, weight in group:
+        block, place = divmod(index, per_word)
+        found.setdefault((iteration, block), [0] * per_word)[place] += weight
+    return found
+
+
+def digits_of(coefficients: Sequence[int]) -> Iterator[list[int]]:
+    """Σ digit·255^place with digits in -127..127, lowest first."""
+    left = list(coefficients)
+    while any(left):
+        digits = [(value + 127) % DIGIT_BASE - 127 for value in left]
+        yield digits
+        left = [(value - digit) // DIGIT_BASE for value, digit in zip(left, digits, strict=True)]
