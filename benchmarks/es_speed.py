@@ -65,7 +65,8 @@ def main() -> None:
     del full
     low = make(listed, base, 1, arguments.members)
     result["rank1_perturb_s"] = round(seconds(lambda: low.write_member(3, 0, base)), 5)
-    result["rank1_replay_s"] = round(once(lambda: low.apply(*entries)), 3)
+    once(lambda: low.apply(entries[0]))  # compiles
+    result["rank1_replay_s"] = round(once(lambda: low.apply(*entries[1:])), 3)
     result["device"] = torch.cuda.get_device_name() if GPU else "cpu"
     for name, value in result.items():
         print(f"{name:20s} {value}")

@@ -119,7 +119,7 @@ class ES(Algorithm):
                 raise
         else:
             tensors = manifest.Manifest.from_json(header["manifest"])
-            state = State(
+            state = replay.make_state(
                 tensors,
                 specification.Specification.from_json(header["specification"]),
                 named(model, tensors),

@@ -153,28 +153,32 @@ extern "C" __global__ void __launch_bounds__(256) write_member(
     DELTA k = (DELTA)scales[tensor];
     u32 low = key_lows[tensor], high = key_highs[tensor];
     const signed char *left = signs + lefts[tensor], *right = signs + rights[tensor];
+    Four weights[GROUPS];
+    Deltas sums[GROUPS];
+#pragma unroll
+    for (int i = 0; i < GROUPS; i++) {  // all reads first: they wait together
+        long long at = first + ((long long)i * THREADS + threadIdx.x) * 4;
+        if (at + 4 <= size) {
+            weights[i] = *(const Four *)(base + at);
+            sums[i] = *(const Deltas *)(delta + at);
+        } else {
+#pragma unroll
+            for (int w = 0; w < 4; w++) {
+                weights[i].at[w] = at + w < size ? base[at + w] : Stored(0);
+                sums[i].at[w] = at + w < size ? delta[at + w] : 0;
+            }
+        }
+    }
 #pragma unroll
     for (int i = 0; i < GROUPS; i++) {
         long long at = first + ((long long)i * THREADS + threadIdx.x) * 4;
-        if (at >= size) return;
-        bool whole = at + 4 <= size;
-        Four weights = {};
-        Deltas sums = {};
-        if (whole) {
-            weights = *(const Four *)(base + at);
-            sums = *(const Deltas *)(delta + at);
-        } else {
-            for (int w = 0; at + w < size; w++) {
-                weights.at[w] = base[at + w];
-                sums.at[w] = delta[at + w];
-            }
-        }
+        if (at >= size) break;
         u32 words[4];
-        long long row = RULE == 3 ? at / width : 0, column = at - row * width;
         if (RULE == 1 || RULE == 2) philox(at / 4, iteration, block, low, high, words);
+        long long row = RULE == 3 ? at / width : 0, column = at - row * width;
 #pragma unroll
         for (int w = 0; w < 4; w++) {
-            DELTA value = sums.at[w];
+            DELTA value = sums[i].at[w];
             if (RULE == 1) value += (words[w] >> place) & 1 ? -k : k;
             if (RULE == 2) value += k * table[(words[w] >> (8 * place)) & 255];
             if (RULE == 3 && at + w < size) {
@@ -187,10 +191,15 @@ extern "C" __global__ void __launch_bounds__(256) write_member(
                 value += k * total;
                 if (++column == width) row++, column = 0;
             }
-            weights.at[w] = encode(decode(weights.at[w]) + (float)step * (float)value);
+            weights[i].at[w] = encode(decode(weights[i].at[w]) + (float)step * (float)value);
         }
-        if (whole) *(Four *)(out + at) = weights;
-        else for (int w = 0; at + w < size; w++) out[at + w] = weights.at[w];
+        if (at + 4 <= size) {
+            *(Four *)(out + at) = weights[i];
+        } else {
+#pragma unroll
+            for (int w = 0; w < 4; w++)
+                if (at + w < size) out[at + w] = weights[i].at[w];
+        }
     }
 }
 """

@@ -54,6 +54,7 @@ class DeviceState(State):
         if not specification.exact:
             raise ConfigError("ES.noise = 'gaussian' is computed on the CPU; take 'gaussian8'")
         self.device = _indexed(device)
+        self._room_for = -1
         self._keys_placed: dict[int, torch.Tensor] = {}
         super().__init__(manifest, specification, base)
 
@@ -83,16 +84,32 @@ class DeviceState(State):
     # Writing weights
 
     def write_current(self, into: weights.Tensors) -> None:
+        self._one_width()
         self._write_term(into, Term())
 
     def write_member(self, member: int, iteration: int, into: weights.Tensors) -> None:
         chosen = self.specification
-        for tensor in self.manifest:
-            self.delta[tensor.name].reserve(self._k(tensor) * chosen.largest)
+        if self._room_for != self.iteration:  # Δ changes with the iteration only
+            for tensor in self.manifest:
+                self.delta[tensor.name].reserve(self._k(tensor) * chosen.largest)
+            self._one_width()
+            self._room_for = self.iteration
         index, sign = noise.direction(member, chosen.antithetic)
         block, bit = divmod(index, noise.PER_WORD[chosen.kind])
         rule = 3 if chosen.rank else 1 if chosen.kind == "rademacher" else 2
         self._write_term(into, Term(rule, sign, iteration, index, block, bit))
+
+    def write_vectors(self, tensor: Tensor, iteration: int, into: torch.Tensor) -> None:
+        chosen, accumulator = self.specification, self.delta[tensor.name]
+        accumulator.reserve(self._k(tensor) * chosen.largest)
+        drawn = self.factors[tensor.name].signs(iteration, chosen.directions)[1]  # [P, r, N]
+        noises = place(drawn.sum(axis=1, dtype=np.int32), torch.int32, self.device)
+        members = [noise.direction(m, chosen.antithetic) for m in range(chosen.population)]
+        index = place([p for p, _ in members], torch.int64, self.device)
+        signs = place([sign for _, sign in members], torch.int32, self.device)[:, None]
+        term = (noises[index] * signs).to(accumulator.tensor.dtype) * self._k(tensor)
+        total = (accumulator.tensor + term).to(torch.float32) * chosen.step
+        into.detach().copy_(self.base[tensor.name].to(torch.float32) + total)
 
     def digest(self) -> str:
         tensors = {it.name: torch.empty_like(self.base[it.name]) for it in self.manifest}
@@ -100,12 +117,11 @@ class DeviceState(State):
         return weights.digest(self.manifest, lambda it: weights.read(tensors[it.name]))
 
     def _write_term(self, into: weights.Tensors, term: Term) -> None:
-        self._one_width()
         if term.rule == 3:
             self._vectors.draw(term.iteration, term.index)
         for writer in self._writers:
             deltas = [self.delta[name].tensor for name in writer.names]
-            writer.write(deltas, [into[name].detach() for name in writer.names], term)
+            writer.write(deltas, [into[name] for name in writer.names], term)
 
     # Updating Δ
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +32,23 @@ def restore(
     return state
 
 
+def make_state(manifest: Manifest, specification: Specification, base: weights.Tensors) -> State:
+    """The state before the first iteration, on the GPU if the weights are there."""
+    devices = {tensor.device for tensor in map(base.__getitem__, (it.name for it in manifest))}
+    on_gpu = len(devices) == 1 and next(iter(devices)).type == "cuda"
+    if on_gpu and specification.exact and importlib.util.find_spec("triton"):
+        from proofgym.evolution.device import DeviceState
+
+        return DeviceState(manifest, specification, base, devices.pop())
+    return State(manifest, specification, base)
+
+
 def start(header: dict[str, Any], model: Any) -> State:
     """The state at iteration 0, after checking that `model` holds exactly the base weights."""
     manifest = Manifest.from_json(header["manifest"])
     manifest.check(model)
     specification = Specification.from_json(header["specification"])
-    state = State(manifest, specification, named(model, manifest))
+    state = make_state(manifest, specification, named(model, manifest))
     if base_weights(state) != header["base_weights"]:
         raise HistoryError(
             "this model's weights are not the ones that the history starts from "
@@ -48,7 +60,7 @@ def start(header: dict[str, Any], model: Any) -> State:
 
 def base_weights(state: State) -> str:
     """Digest of W_0 of the perturbed tensors; see `weights.digest`."""
-    return weights.digest(state.manifest, lambda tensor: state.base[tensor.name])
+    return weights.digest(state.manifest, lambda tensor: weights.read(state.base[tensor.name]))
 
 
 def export(directory: Path, model: Any, at: int | None = None, *, approximate: bool = False) -> str:
