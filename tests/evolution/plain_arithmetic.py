@@ -1,4 +1,4 @@
-"""The arithmetic of docs/evolution.md a second time, one element at a time, to check the first."""
+"""The arithmetic of docs/noise.md a second time, one element at a time, to check the first."""
 
 import functools
 

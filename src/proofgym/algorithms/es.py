@@ -1,7 +1,7 @@
 """Evolution Strategies: perturb the weights, score each member, move towards what scored well.
 
 The update of arXiv 2509.24372 (α absorbing 1/σ), W ← W + α/n·Σ_i z_i·ε_i, with the low-rank noise
-of EGGROLL (arXiv 2511.16652) by default, in the integer arithmetic of docs/evolution.md. It needs
+of EGGROLL (arXiv 2511.16652) by default, in the integer arithmetic of docs/noise.md. It needs
 no gradients, and a run is its base weights plus one number a member and iteration.
 """
 

@@ -1,1 +1,1 @@
-"""Evolution Strategies in exact integer arithmetic: noise, history, replay (docs/evolution.md)."""
+"""Evolution Strategies in exact integer arithmetic: noise, history, replay (docs/noise.md)."""

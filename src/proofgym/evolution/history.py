@@ -2,7 +2,7 @@
 
 A header (JSON), then one entry an iteration, each chained to the one before by digest and synced to
 disk before `append` returns. A kill leaves at most a cut-off last entry, which opening removes;
-anything else that does not fit is damage and refused. docs/evolution.md lists the bytes.
+anything else that does not fit is damage and refused. docs/noise.md lists the bytes.
 """
 
 from __future__ import annotations
