@@ -37,7 +37,6 @@ from typing import Any, NoReturn
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from frontend import Frontend, LeanError
-from pages import Code, find_code, no_huge_pages
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 4, 22, 38
@@ -99,19 +98,18 @@ def main(library_path: str, control_fd: int, *header: str) -> NoReturn:
     control = socket.socket(fileno=control_fd)
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
     os.environ["UV_USE_IO_URING"] = "0"
-    no_huge_pages()
     _, most = resource.getrlimit(resource.RLIMIT_STACK)
     resource.setrlimit(resource.RLIMIT_STACK, (_STACK, most))
     library = ctypes.CDLL(library_path, mode=ctypes.RTLD_GLOBAL)
     library.lean_initialize()
-    frontend = _load(library, library_path, *header) if header else None
+    frontend = _load(library, *header) if header else None
     gc.freeze()  # forks then leave the interpreter's objects where they are
     _prctl(_PR_SET_DUMPABLE, 0)  # children of the same user must not read or change our memory
     control.send(b"ready" if frontend is None else b"ready, header in memory")
     Server(library, frontend, control).serve()
 
 
-def _load(library: ctypes.CDLL, path: str, snapshot: str, header: str) -> Frontend | None:
+def _load(library: ctypes.CDLL, snapshot: str, header: str) -> Frontend | None:
     """The header in memory, if a rehearsal in a fork shows that this Lean can be used so."""
     with open(header, "rb") as file:
         text = file.read()
@@ -119,19 +117,12 @@ def _load(library: ctypes.CDLL, path: str, snapshot: str, header: str) -> Fronte
         frontend = Frontend(library, snapshot, text)
     except (AttributeError, ValueError, LeanError):
         return None
-    code = find_code(path)
-    status, printed, mapped = _rehearse(frontend, code)
-    if not frontend.rehearsed(status, printed):
-        return None
-    if code is not None and mapped:
-        with contextlib.suppress(OSError):
-            code.inherit(mapped)
-    return frontend
+    return frontend if frontend.rehearsed(*_rehearse(frontend)) else None
 
 
-def _rehearse(frontend: Frontend, code: Code | None) -> tuple[int, bytes, bytes]:
-    """Exit status, output, and which pages of Lean's code it had mapped at the end."""
-    output, pages = os.memfd_create("output"), os.memfd_create("pages")
+def _rehearse(frontend: Frontend) -> tuple[int, bytes]:
+    """Exit status and output."""
+    output = os.memfd_create("output")
     pid = os.fork()
     if pid == 0:
         status = _FAILED
@@ -141,14 +132,11 @@ def _rehearse(frontend: Frontend, code: Code | None) -> tuple[int, bytes, bytes]
             resource.setrlimit(resource.RLIMIT_CPU, (_REHEARSAL_S, _REHEARSAL_S))
             status = frontend.rehearse()
             _libc.fflush(None)
-            if code is not None:
-                os.write(pages, code.mapped())
         os._exit(status)
     _, state = os.waitpid(pid, 0)
-    with os.fdopen(output, "rb") as first, os.fdopen(pages, "rb") as second:
-        first.seek(0)
-        second.seek(0)
-        return os.waitstatus_to_exitcode(state), first.read(), second.read()
+    with os.fdopen(output, "rb") as file:
+        file.seek(0)
+        return os.waitstatus_to_exitcode(state), file.read()
 
 
 class Server:
