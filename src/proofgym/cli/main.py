@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from proofgym.cli import demo, doctor, evaluating, lean, plan, runs, sft, train, verify
+from proofgym.cli import demo, doctor, evaluating, history, lean, plan, runs, sft, train, verify
 from proofgym.errors import ProofgymError
 
 app = typer.Typer(
@@ -25,6 +25,7 @@ app.command()(runs.export)
 app.command(name="eval")(evaluating.evaluate)
 app.command()(verify.verify)
 app.add_typer(lean.app, name="lean")
+app.add_typer(history.app, name="history")
 app.command(name="sft")(sft.sft)
 app.command()(doctor.doctor)
 app.command(name="demo")(demo.demo)

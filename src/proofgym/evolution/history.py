@@ -87,12 +87,10 @@ class History:
         """Start a history. The file appears whole or not at all."""
         if path.exists():
             raise HistoryError(f"{path} already exists")
-        text = json.dumps(header, sort_keys=True, separators=(",", ":")).encode()
-        prefix = _PREFIX.pack(MAGIC, VERSION, 0, len(text), hashlib.sha256(text).digest())
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(path.name + ".new")
         with open(temporary, "wb") as file:
-            file.write(prefix + text)
+            file.write(encode_header(header))
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
@@ -159,11 +157,25 @@ class History:
 
 
 def read(path: Path) -> Record:
-    """Read a history without locking or repairing it; a cut-off last entry is left out."""
+    """Read a history, or one made compact, without locking or repairing it.
+
+    A cut-off last entry is left out.
+    """
+    from proofgym.evolution import compact
+
     try:
-        return parse(path.read_bytes(), str(path))
+        data = path.read_bytes()
     except FileNotFoundError:
         raise HistoryError(f"there is no history at {path}") from None
+    if data.startswith(compact.MAGIC):
+        data = compact.unpack(data, str(path))
+    return parse(data, str(path))
+
+
+def encode_header(header: dict[str, Any]) -> bytes:
+    """The bytes with which a history begins."""
+    text = json.dumps(header, sort_keys=True, separators=(",", ":")).encode()
+    return _PREFIX.pack(MAGIC, VERSION, 0, len(text), hashlib.sha256(text).digest()) + text
 
 
 def encode(entry: Entry, previous: bytes) -> bytes:

@@ -1,0 +1,125 @@
+"""`proofgym history`: look at the few kilobytes that a run's weights can be rebuilt from."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from proofgym.errors import HistoryError
+
+app = typer.Typer(
+    help="The history of a run.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
+)
+Which = Annotated[str, typer.Argument(help="Run id, 'latest', or the path of a history file.")]
+Runs = Annotated[Path, typer.Option(help="Directory that holds the runs.")]
+
+
+@app.callback()
+def _group() -> None:
+    """The history of a run."""
+
+
+@app.command()
+def verify(run: Which, runs: Runs = Path("runs")) -> None:
+    """Check every digest of the chain; nothing is changed. The last line is JSON.
+
+    Example: proofgym history verify latest
+    """
+    from proofgym.evolution import history
+
+    path = _path(run, runs)
+    began = time.monotonic()
+    record = history.read(path)
+    size = path.stat().st_size
+    cut_off = max(0, size - record.length) if path.read_bytes()[:4] == history.MAGIC else 0
+    print(f"{path}: {record.iterations} iterations, {size} bytes, every digest fits")
+    if cut_off:
+        print(f"{cut_off} bytes at the end are a cut-off entry; resuming removes them")
+    result = {
+        "iterations": record.iterations,
+        "bytes": size,
+        "cut_off": cut_off,
+        "digest": record.digests[-1].hex(),
+        "seconds": round(time.monotonic() - began, 4),
+    }
+    print(json.dumps(result))
+
+
+@app.command()
+def show(
+    run: Which,
+    last: Annotated[int, typer.Option(min=1, help="Iterations to list.")] = 20,
+    runs: Runs = Path("runs"),
+) -> None:
+    """What the run perturbs and how, and its last iterations.
+
+    Example: proofgym history show latest --last 5
+    """
+    from proofgym.evolution import history
+    from proofgym.evolution.history import Update
+    from proofgym.evolution.manifest import Manifest
+    from proofgym.evolution.specification import Specification
+
+    record = history.read(_path(run, runs))
+    chosen = Specification.from_json(record.header["specification"])
+    tensors = Manifest.from_json(record.header["manifest"])
+    perturbed = list(tensors)
+    rank = f"rank {chosen.rank}" if chosen.rank else "full rank"
+    print(f"noise {chosen.kind}, {rank}, {chosen.population} members, seed {chosen.seed}")
+    print(f"sigma {chosen.sigma:.6g} = {chosen.k} x 2^{chosen.scale}; s = 2^{chosen.scale}")
+    print(f"{len(perturbed)} of {len(tensors.tensors)} tensors are perturbed,", end=" ")
+    print(f"{sum(it.size for it in perturbed)} weights")
+    for tensor in perturbed:
+        tied = f", also {', '.join(tensor.aliases)}" if tensor.aliases else ""
+        shift = f", k x 2^{tensor.shift}" if tensor.shift else ""
+        print(f"  {tensor.name} {list(tensor.shape)} {tensor.dtype}{shift}{tied}")
+    updates = [entry for entry in record.entries if isinstance(entry, Update)]
+    print(f"{'iteration':>9s} {'kept':>5s} {'rms c':>10s} {'max |c|':>9s}  digest")
+    for entry in updates[-last:]:
+        print(_line(entry, record.digests[entry.iteration + 1]))
+
+
+@app.command()
+def compact(
+    run: Which,
+    to: Annotated[Path, typer.Option(help="File to write.")],
+    runs: Runs = Path("runs"),
+) -> None:
+    """Write the history in about half the bytes; it can be read and replayed as it is.
+
+    Example: proofgym history compact latest --to history.pgec
+    """
+    from proofgym.evolution import compact as packing
+    from proofgym.evolution import history
+    from proofgym.run_directory import write_atomically
+
+    path = _path(run, runs)
+    record = history.read(path)
+    data = packing.pack(record)
+    write_atomically(to, data)
+    print(f"{to}: {len(data)} bytes instead of {path.stat().st_size}")
+
+
+def _line(entry: Any, digest: bytes) -> str:
+    values = entry.coefficients
+    rms = math.sqrt(sum(c * c for c in values) / max(1, entry.kept))
+    largest = max(map(abs, values), default=0)
+    return f"{entry.iteration:9d} {entry.kept:5d} {rms:10.1f} {largest:9d}  {digest.hex()[:16]}"
+
+
+def _path(run: str, runs: Path) -> Path:
+    from proofgym.evolution.replay import HISTORY
+    from proofgym.run_directory import RunDirectory
+
+    if Path(run).is_file():
+        return Path(run)
+    directory = RunDirectory.read(runs, run)
+    path = directory.path / HISTORY
+    if not path.is_file():
+        raise HistoryError(f"run {directory.id} has no {HISTORY}: its algorithm keeps none")
+    return path
