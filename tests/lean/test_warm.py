@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from proofgym.lean import embedded, header
+from proofgym.lean import embedded, header, server_process
+from proofgym.lean import warm as warm_module
 from proofgym.lean.checker import LEAN_LIMITS, LeanChecker
 from proofgym.lean.toolchain import Toolchain, find_toolchain
 from proofgym.lean.warm import can_be_warm, lean_pool_settings
@@ -109,6 +110,22 @@ def test_a_server_killed_under_its_checks_costs_no_verdict(checker: LeanChecker)
     verdicts = checker.check_many((AND, proof) for proof in proofs)
     timer.join()
     assert [verdict.status for verdict in verdicts] == [Status.PASSED] * len(proofs)
+
+
+def test_in_a_long_outage_each_check_runs_alone(
+    toolchain: Toolchain, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "forkserver.py").write_text("raise SystemExit('not today')")
+    tmp_path.chmod(0o755)
+    with LeanChecker(toolchain, sandbox, LEAN_LIMITS, workers=1) as made:
+        assert made.check(AND, PROOF).status is Status.PASSED
+        monkeypatch.setattr(server_process, "INSIDE", tmp_path)
+        monkeypatch.setattr(warm_module, "_PATIENCE_S", 0.0)
+        for pid in servers():
+            os.kill(pid, signal.SIGKILL)
+        verdicts = [made.check(AND, f"{PROOF}\n  -- {number}") for number in range(6)]
+        assert [verdict.status for verdict in verdicts] == [Status.PASSED] * 6
+        assert made.metrics()["alone"] >= 1
 
 
 def test_a_cancelled_check_ends_at_once_and_has_no_score(checker: LeanChecker) -> None:

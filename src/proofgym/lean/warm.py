@@ -40,7 +40,7 @@ Mode = Literal["attempt", "batch"]
 
 _SLOTS = 4  # checks at once in one server: few enough that one server's end costs little
 _SERVER_BYTES = 512 * MIB  # the server itself, and what the checks share with it
-_PATIENCE_S = 20.0  # an outage shorter than this delays checks; in a longer one they fail at once
+_PATIENCE_S = 20.0  # an outage of the pool delays checks for so long; then each runs alone, once
 _LOST_IN_POOL = 2  # a check whose servers died so often gets a sandbox of its own
 
 
@@ -117,7 +117,9 @@ class WarmRunner:
                 if self._give_up(error):
                     break
                 if self.pool.breaker.down_s() > _PATIENCE_S:
-                    return infrastructure(f"the warm Lean: {error}", pointless=True)
+                    outcome = self._run_alone(source, limits, cancel)
+                    pointless = outcome.pointless or outcome.ended_by == "infrastructure"
+                    return replace(outcome, pointless=pointless)
                 time.sleep(min(0.25, self.pool.breaker.opens_in()))  # nobody tries meanwhile
                 continue
             except (OSError, SandboxError) as error:
@@ -127,6 +129,9 @@ class WarmRunner:
             lost += 1
             if outcome.ended_by != "infrastructure":
                 return replace(outcome, wall_s=time.monotonic() - began)
+        return self._run_alone(source, limits, cancel)
+
+    def _run_alone(self, source: bytes, limits: Limits, cancel: Cancel | None) -> Outcome:
         with self._lock:
             self._alone += 1
         return self._cold.run(source, limits, cancel)
