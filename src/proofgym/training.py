@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from proofgym.errors import ProofgymError, RunError
+from proofgym.interrupts import Interrupts
 from proofgym.job import Job, machine
 from proofgym.loop import Loop, iteration_metrics
 from proofgym.progress import duration
@@ -20,6 +21,7 @@ def train(job: Job, run: RunDirectory, tasks: Sequence[Task], control: str | Non
     started = time.monotonic()
     workers = job.cluster.verification_workers()
     judge = job.reward.open(workers)
+    interrupts = Interrupts()
     try:
         say(f"checking that {len(tasks)} tasks can be judged")
         judge.prepare(job.tasks)
@@ -41,7 +43,12 @@ def train(job: Job, run: RunDirectory, tasks: Sequence[Task], control: str | Non
                 )
             repair_record(run, algorithm.iteration, tasks)
             _record_start(job, run, loaded, judge.describe(), algorithm.iteration, control)
-            Loop(
+
+            def report(metrics: dict[str, Any]) -> None:
+                print_iteration(metrics)
+                interrupts.check()
+
+            loop = Loop(
                 engine=engine,
                 judge=judge,
                 algorithm=algorithm,
@@ -52,8 +59,10 @@ def train(job: Job, run: RunDirectory, tasks: Sequence[Task], control: str | Non
                 iterations=job.iterations,
                 seed=job.seed,
                 workers=workers,
-                report=print_iteration,
-            ).train()
+                report=report,
+            )
+            with interrupts:
+                loop.train()
             run.record("end", reason="finished", iterations=algorithm.iteration)
         except KeyboardInterrupt:
             run.record("end", reason="interrupted", iterations=algorithm.iteration)

@@ -88,3 +88,29 @@ def test_show_lists_tensors_and_iterations(tmp_path):
     assert "matrix [7, 5] bfloat16" in shown
     assert "vector [9] bfloat16, k x 2^1" in shown
     assert [line.split()[0] for line in shown.splitlines()[-2:]] == ["2", "3"]
+
+
+def test_compact_replaces_nothing(tmp_path):
+    whole = write(tmp_path / "h")
+    with pytest.raises(HistoryError, match="already exists"):
+        invoke("compact", tmp_path / "h", "--to", tmp_path / "h")
+    assert (tmp_path / "h").read_bytes() == whole
+
+
+def test_a_crafted_file_is_a_clear_error(tmp_path):
+    import struct
+
+    import zstandard
+
+    body = struct.pack("<I", 2) + b"{}" + struct.pack("<BBII", 2, 4, 0, 0)
+    nested = b"[" * 100_000
+    for raw in (body, struct.pack("<I", len(nested)) + nested):
+        packed = compact.MAGIC + bytes(32) + zstandard.compress(raw)
+        with pytest.raises(HistoryError, match="damaged"):
+            compact.unpack(packed, "h")
+    (tmp_path / "list").write_bytes(history.encode_header([]))
+    with pytest.raises(HistoryError, match="not that of a history"):
+        history.read(tmp_path / "list")
+    (tmp_path / "empty").write_bytes(history.encode_header({}))
+    with pytest.raises(HistoryError, match="no 'specification'"):
+        invoke("show", tmp_path / "empty")

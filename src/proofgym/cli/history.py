@@ -66,6 +66,8 @@ def show(
     from proofgym.evolution.specification import Specification
 
     record = history.read(_path(run, runs))
+    if missing := [name for name in ("specification", "manifest") if name not in record.header]:
+        raise HistoryError(f"the header has no {missing[0]!r}: this is not the history of a run")
     chosen = Specification.from_json(record.header["specification"])
     tensors = Manifest.from_json(record.header["manifest"])
     perturbed = list(tensors)
@@ -99,6 +101,8 @@ def compact(
     from proofgym.run_directory import write_atomically
 
     path = _path(run, runs)
+    if to.exists():
+        raise HistoryError(f"{to} already exists; name a new file")
     record = history.read(path)
     data = packing.pack(record)
     write_atomically(to, data)

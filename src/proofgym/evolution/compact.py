@@ -37,11 +37,13 @@ def unpack(data: bytes, name: str) -> bytes:
     """The bytes of the history file. Raises HistoryError where they are not those packed."""
     head = len(MAGIC) + 32
     try:
-        raw = zstandard.ZstdDecompressor().decompress(data[head:], max_output_size=_LARGEST)
+        raw = zstandard.ZstdDecompressor().decompress(
+            data[head:], max_output_size=_LARGEST, allow_extra_data=False
+        )
         (length,) = struct.unpack_from("<I", raw)
         header = json.loads(raw[4 : 4 + length])
         whole = _file(header, tuple(_unpack(raw, 4 + length)))
-    except (zstandard.ZstdError, struct.error, ValueError, MemoryError) as error:
+    except (zstandard.ZstdError, struct.error, ValueError, MemoryError, RecursionError) as error:
         raise HistoryError(f"{name}: the compact history is damaged ({error})") from None
     if hashlib.sha256(whole).digest() != data[len(MAGIC) : head]:
         raise HistoryError(f"{name}: the compact history is damaged (digest mismatch)")
@@ -81,5 +83,7 @@ def _unpack(raw: bytes, at: int) -> Iterator[Entry]:
         if kind == 1:
             yield Update(iteration, tuple(values), kept)
             iteration += 1
+        elif count == 1:
+            yield Decay(iteration, values[0])
         else:
-            yield Decay(iteration, *values)
+            raise ValueError("a decay has one value")

@@ -209,7 +209,8 @@ def parse(data: bytes, name: str) -> Record:
             raise HistoryError(f"{name}: iteration {entry.iteration} follows {len(digests) - 2}")
         pending.append(entry)
         if isinstance(entry, Update):  # an iteration counts once its update is there
-            entries, pending, length = entries + pending, [], position
+            entries.extend(pending)
+            pending, length = [], position
             digests.append(digest)
     return Record(header, tuple(entries), tuple(digests), length)
 
@@ -223,7 +224,10 @@ def _parse_header(data: bytes, name: str) -> tuple[dict[str, Any], int]:
     text = data[_PREFIX.size : _PREFIX.size + length]
     if hashlib.sha256(text).digest() != digest:
         raise HistoryError(f"{name}: the header is damaged (digest mismatch)")
-    return json.loads(text), _PREFIX.size + length
+    header = json.loads(text)
+    if not isinstance(header, dict):
+        raise HistoryError(f"{name}: the header is not that of a history")
+    return header, _PREFIX.size + length
 
 
 def _parse_entry(data: bytes, at: int, previous: bytes, where: str) -> tuple[Entry, int] | None:

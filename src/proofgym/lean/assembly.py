@@ -24,6 +24,21 @@ _AXIOMS = re.compile(
 )
 
 
+_OPTIONS = {
+    "pp.all": "true",
+    # Whatever could make two types look alike, also where the header set it itself.
+    **{f"pp.{name}": "true" for name in ("explicit", "universes", "fullNames", "proofs")},
+    **{f"pp.{name}": "true" for name in ("letVarTypes", "funBinderTypes", "piBinderTypes")},
+    **{f"pp.{name}": "true" for name in ("instances", "privateNames", "deepTerms")},
+    **{f"pp.{name}": "false" for name in ("notation", "coercions", "structureInstances")},
+    **{f"pp.{name}": "false" for name in ("oneline", "exprSizes", "unicode.fun", "beta")},
+    "pp.maxSteps": "1000000000",
+}
+_WHOLE = "".join(f"set_option {name} {value} in " for name, value in _OPTIONS.items())
+"""Has a term printed with nothing left out or shortened."""
+_SHORTENED = ("⋯", "[...]")
+
+
 class Unsigned(Exception):
     """The trusted ending did not speak as it must: what is wrong."""
 
@@ -70,6 +85,8 @@ class Ending:
             Unsigned: there is no such answer, or it lacks this check's random word.
         """
         text = answers.get(self.first, "")
+        if any(word in text for word in _SHORTENED):
+            raise Unsigned("the type of the theorem is too large to be compared")
         if not " ".join(text.split()).startswith(f"fun ({self.mark} : Prop) => "):
             raise Unsigned("the commands after the proof did not run")
         return text.replace(self.mark, "_")
@@ -78,7 +95,7 @@ class Ending:
 def make_ending(name: str, first: int, rest: Sequence[str]) -> Ending:
     """The type question, on line `first`, and the commands `rest` after it."""
     mark = f"proofgym_{secrets.token_hex(12)}"
-    lines = [f"set_option pp.all true in #check (fun {mark} : Prop => @{name})", *rest]
+    lines = [f"{_WHOLE}#check (fun {mark} : Prop => @{name})", *rest]
     return Ending("\n".join(lines) + "\n", first, first + len(lines) - 1, mark)
 
 
