@@ -156,7 +156,7 @@ class DeviceState(State):
         if not self._summing.count or not group:
             return
         by_matrices = self._nvidia and self.specification.kind == "rademacher"
-        runs = by_word(group, noise.PER_WORD[self.specification.kind])
+        runs = by_word(group, noise.PER_WORD["rademacher"]) if by_matrices else {}
         digits = cuda_kernels.digit_table(list(runs.values())) if by_matrices else None
         if digits is None:
             self._look_up(group)
