@@ -2,11 +2,12 @@
 
     python benchmarks/verify_throughput.py [--count 3840] [--subset 192] [--batches 4]
 
-Checks `count` mixed proofs (2 % hang, 2 % exhaust memory) through the warm pool, one at once a
-core. Compared in the same run with one process per proof without a pool (on `subset` proofs of
-the same mixture) and with one server per batch of 64, started for it and ended after it (on
-`batches` of them); both extrapolated to `count`. Statements are elaborated before the clock runs,
-in all three. Equal checks are never remembered: every proof is different.
+Checks `count` mixed proofs (2 % hang, 2 % exhaust memory) through the warm pool, as many at once
+as a checker takes by itself: one more than there are cores. Compared in the same run with one
+process per proof without a pool (on `subset` proofs of the same mixture) and with one server per
+batch of 64, started for it and ended after it (on `batches` of them); both extrapolated to
+`count`. Statements are elaborated before the clock runs, in all three. Equal checks are never
+remembered: every proof is different.
 
 The ideal is (processor time of the honest checks' own processes + the processor time that the
 hanging ones must be allowed) / cores. `ideal_ratio` compares wall time with it, which other work
@@ -31,10 +32,12 @@ from mixed_proofs import EXPECTED, HANG_CPU_S, LIMITS, Case, mixed
 
 from proofgym.lean.checker import LeanChecker
 from proofgym.lean.toolchain import find_toolchain
+from proofgym.lean.warm import checks_at_once
 from proofgym.sandboxes import choose_sandbox
 from proofgym.types import Verdict
 
 CORES = os.cpu_count() or 1
+SLOTS = checks_at_once()
 
 
 @dataclass
@@ -90,18 +93,18 @@ def check_all(checker: LeanChecker, cases: Sequence[Case]) -> tuple[list[Verdict
         verdict = checker.check(case.statement, case.proof)
         return verdict, time.perf_counter() - began
 
-    with ThreadPoolExecutor(CORES) as threads:
+    with ThreadPoolExecutor(SLOTS) as threads:
         pairs = list(threads.map(one, cases))
     return [verdict for verdict, _ in pairs], [seconds for _, seconds in pairs]
 
 
 def open_checker(warm: bool = True) -> LeanChecker:
     toolchain, sandbox = find_toolchain("embedded"), choose_sandbox()
-    return LeanChecker(toolchain, sandbox, LIMITS, warm=warm, workers=CORES)
+    return LeanChecker(toolchain, sandbox, LIMITS, warm=warm, workers=SLOTS)
 
 
 def elaborate_statements(checker: LeanChecker, cases: Sequence[Case]) -> None:
-    with ThreadPoolExecutor(CORES) as threads:
+    with ThreadPoolExecutor(SLOTS) as threads:
         list(threads.map(checker.check_statement, {case.statement for case in cases}))
 
 

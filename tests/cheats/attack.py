@@ -36,8 +36,9 @@ class Attack:
     """The defence that stops it first (a key of `switches.DEFENCES`), or a limit of Lean's."""
     statement: str = NO
     header: str = ""
-    form: Literal["proof", "file"] = "proof"
-    """A proof of `statement`, or a whole file (then `proof` is the file)."""
+    form: Literal["proof", "file", "answer"] = "proof"
+    """A proof of `statement`, or a whole file (then `proof` is the file), or a whole answer that
+    must prove `statement` (then `proof` is the answer)."""
     ends: tuple[Status, ...] = (Status.REJECTED,)
     """The statuses that it may end with."""
     past_scan: Literal["stopped", "passes"] = "stopped"

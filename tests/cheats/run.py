@@ -58,9 +58,9 @@ class Checkers:
             # The theorem in question must not count, whatever else the file proves.
             return bad if bad is not None and passed and bad in passed else report.verdict
         limits = replace(LEAN_LIMITS, **attack.limits)
-        return self.get(attack.header, limits, attack.heartbeats).check(
-            attack.statement, attack.proof
-        )
+        checker = self.get(attack.header, limits, attack.heartbeats)
+        check = checker.check_answer if attack.form == "answer" else checker.check
+        return check(attack.statement, attack.proof)
 
     def judge_all(self, attacks: Iterable[Attack], threads: int = 2) -> list[Verdict]:
         with ThreadPoolExecutor(threads) as pool:

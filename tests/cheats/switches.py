@@ -109,6 +109,14 @@ def _any_axiom(file: Any, messages: Any, baseline: Any) -> Any:
     return replace(baseline, axioms=Everything())
 
 
+def _whole(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(assembly, "_WHOLE", "set_option pp.funBinderTypes true in ")
+
+
+def _shortened(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(assembly, "_SHORTENED", ())
+
+
 def _full_names(patch: pytest.MonkeyPatch) -> None:
     for module in (assembly, file):
         patch.setattr(module, "ask_axioms", lambda name: f"#print axioms {name}")
@@ -199,6 +207,8 @@ DEFENCES: dict[str, Switch] = {
     "one_answer": _one_answer,
     "type": _baseline(_any_type),
     "axioms": _baseline(_any_axiom),
+    "whole": _whole,
+    "shortened": _shortened,
     "full_names": _full_names,
     "root_names": _root_names,
     "origin": _origin,
@@ -264,6 +274,10 @@ TEETH = [
     Tooth("one_answer", ("forged output", "captured_stdout"), _SCAN),
     Tooth("type", ("shadowing", "namespace"), ("command",)),
     Tooth("axioms", ("axioms", "header")),
+    Tooth("type", ("other types", "easier")),
+    Tooth("whole", ("other types", "opened_instance")),
+    Tooth("whole", ("other types", "too_deep"), ("shortened",)),
+    Tooth("shortened", ("other types", "too_deep"), ("whole",)),
     Tooth("full_names", ("axioms", "allowed_name_in_namespace")),
     Tooth("full_names", ("axioms", "file_namespace_left_open")),
     Tooth("root_names", ("axioms", "file_other_theorem_answers")),

@@ -14,6 +14,7 @@ from attacks import CLASSES
 from run import Checkers
 from switches import DEFENCES, LIMITS, PLENTY, RULES, TEETH, Tooth, rules_off
 
+from proofgym.errors import TaskError
 from proofgym.lean import embedded
 from proofgym.lean.toolchain import Toolchain, find_toolchain
 from proofgym.sandboxes import choose_sandbox
@@ -49,6 +50,8 @@ def _gets_through(tooth: Tooth, off: set[str], toolchain: Toolchain) -> tuple[bo
         _off(patch, off)
         try:
             verdict = checkers.judge(attack)
+        except TaskError as error:  # the statement itself is refused
+            return False, str(error)
         except UnicodeEncodeError as error:
             return tooth.shows in str(error), str(error)
     if tooth.leaves:

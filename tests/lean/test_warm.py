@@ -197,3 +197,34 @@ def test_a_full_toolchain_is_kept_warm_too(full: Toolchain, sandbox: Sandbox) ->
     assert counted["jobs"] == 5  # two statements
     assert counted["alone"] == 0
     assert made._runner._header.arguments[0].startswith("--incr-load=")  # type: ignore[attr-defined]
+
+
+TOO_BIG = "  have h : Nat.shiftLeft 1 4000000000 = Nat.shiftLeft 1 4000000001 := by rfl\n  trivial"
+
+
+def test_a_number_that_cannot_fit_is_refused_before_it_is_written(
+    toolchain: Toolchain, sandbox: Sandbox
+) -> None:
+    """500 MB in a limit of 256 MiB: the same verdict as when it fills its memory first, sooner."""
+    limits = replace(LEAN_LIMITS, wall_s=60, memory_bytes=256 << 20)
+    verdicts = {}
+    for warm in (True, False):
+        with LeanChecker(toolchain, sandbox, limits, warm=warm, workers=1) as checker:
+            verdicts[warm] = checker.check("theorem t : True", TOO_BIG)
+    for verdict in verdicts.values():
+        assert verdict.status is Status.OUT_OF_MEMORY
+        assert verdict.message == "more than 256 MiB needed"
+    assert verdicts[True].detail["peak_memory"] < 128 << 20
+
+
+def test_what_fits_is_not_refused(toolchain: Toolchain, sandbox: Sandbox) -> None:
+    """300 MB of numbers in 512 MiB; then Lean's kernel has a limit of its own."""
+    limits = replace(LEAN_LIMITS, wall_s=60, memory_bytes=512 << 20)
+    half = "Nat.shiftLeft 1 1200000000"
+    with LeanChecker(toolchain, sandbox, limits, workers=1) as checker:
+        verdict = checker.check(
+            "theorem t : True", f"  have h : {half} = {half} := by decide\n  trivial"
+        )
+    assert verdict.status is Status.FAILED
+    assert "(kernel)" in verdict.message
+    assert verdict.detail["peak_memory"] > 300 << 20

@@ -37,7 +37,7 @@ def serve(
     header_file: Annotated[
         Path | None, typer.Option(help="Trusted Lean text before every statement of /v1/verify.")
     ] = None,
-    workers: Annotated[int | None, typer.Option(help="Checks at once; default: cores.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Checks at once; default: cores + 1.")] = None,
     timeout: Annotated[float, typer.Option(help="Seconds of a /v1/verify proof.")] = 20.0,
     longest: Annotated[float, typer.Option(help="Most seconds a check may ask for.")] = 300.0,
     memory_mb: Annotated[int, typer.Option(help="Memory of one check.")] = 2048,

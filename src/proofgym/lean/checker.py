@@ -9,7 +9,6 @@ still those of the trusted header. Nothing is inferred from silence or an exit s
 from __future__ import annotations
 
 import hashlib
-import os
 import signal
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -34,7 +33,7 @@ from proofgym.lean.memory import Memory
 from proofgym.lean.messages import read_messages
 from proofgym.lean.runner import ColdRunner, Runner, ToolchainLike, heartbeat_options, is_starved
 from proofgym.lean.statement import Statement, parse_statement
-from proofgym.lean.warm import Mode, WarmRunner, can_be_warm, lean_pool_settings
+from proofgym.lean.warm import Mode, WarmRunner, can_be_warm, checks_at_once, lean_pool_settings
 from proofgym.sandboxes import Limits, Outcome, Sandbox
 from proofgym.sandboxes.cancel import Cancel
 from proofgym.sandboxes.cancellation import current
@@ -59,7 +58,8 @@ class LeanChecker:
         allowed_axioms: names that a proof may rest on, as the header's environment has them.
         warm: keep a Lean started (see `warm.py`) or start one for each check; None: the former
             wherever one check cannot reach another through it.
-        workers: checks under way at once in a warm Lean; None: one a processor.
+        workers: checks under way at once in a warm Lean; None: one more than there are
+            processors, which so have work while a verdict is read.
         mode: `attempt` keeps a warm Lean for many thousand checks, `batch` for `batch` of them.
         pool: sizes and budgets of the pool of warm Leans, in place of the three above.
         level: what a proof must pass. `elaborate`: the policy scan, and Lean's elaboration without
@@ -106,8 +106,7 @@ class LeanChecker:
             sandbox,
             limits,
             can_be_warm(toolchain, sandbox) if warm is None and sandbox is not None else warm,
-            pool
-            or lean_pool_settings(patient(limits), workers or os.cpu_count() or 1, mode, batch),
+            pool or lean_pool_settings(patient(limits), workers or checks_at_once(), mode, batch),
             self._header,
             options,
         )
@@ -217,7 +216,7 @@ class LeanChecker:
         self, pairs: Iterable[tuple[str, str]], threads: int | None = None
     ) -> list[Verdict]:
         """Judge many (statement, proof) pairs at once; verdicts in the order of the pairs."""
-        count = threads or os.cpu_count() or 1
+        count = threads or checks_at_once()
         with ThreadPoolExecutor(count, thread_name_prefix="lean-check") as pool:
             return list(pool.map(lambda pair: self.check(*pair), pairs))
 

@@ -19,6 +19,7 @@ from proofgym.sandboxes.limits import MIB
 from proofgym.types import Status, Verdict
 
 _LONGEST = 2000  # characters of a message kept in a verdict
+_NO_MEMORY = (b"out of memory", b"bad_alloc", b"Cannot allocate memory")
 _SHOWN = 20  # messages kept in a verdict
 
 
@@ -45,7 +46,7 @@ def judge_answer(answer: Answer, name: str) -> Verdict | None:
 
 def never_ran(outcome: Outcome) -> bool:
     """Lean ended with an error status and without one word of its own: it never got to work."""
-    spoke = (b"PANIC", b"uncaught exception", b"overflow", b"out of memory", b"bad_alloc")
+    spoke = (b"PANIC", b"uncaught exception", b"overflow", *_NO_MEMORY)
     return (
         outcome.ended_by == "exit"
         and outcome.status != 0
@@ -83,6 +84,7 @@ def judge_ending(
     outcome: Outcome, errors: Sequence[Message], limits: Limits
 ) -> tuple[Status, str] | None:
     """A verdict that follows from how the process ended alone."""
+    too_much = f"more than {limits.memory_bytes // MIB} MiB needed"
     match outcome.ended_by:
         case "infrastructure":
             return Status.INFRASTRUCTURE, outcome.reason
@@ -93,12 +95,12 @@ def judge_ending(
         case "wall":
             return Status.TIMEOUT, f"not done after {limits.wall_s:g} s (wall time)"
         case "memory":
-            return Status.OUT_OF_MEMORY, f"more than {limits.memory_bytes // MIB} MiB needed"
+            return Status.OUT_OF_MEMORY, too_much
         case "output":
             return Status.FAILED, "too much output"
     tail = outcome.stderr[-500:].decode(errors="replace").strip()
-    if b"out of memory" in outcome.stderr or b"bad_alloc" in outcome.stderr:
-        return Status.OUT_OF_MEMORY, tail
+    if outcome.status != 0 and any(word in outcome.stderr for word in _NO_MEMORY):
+        return Status.OUT_OF_MEMORY, too_much
     for error in errors:
         if "excessive memory consumption" in error.text:
             return Status.OUT_OF_MEMORY, error.text[:_LONGEST]

@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -28,6 +29,9 @@ NEEDED = frozenset({"process_tree", "orphans", "network", "filesystem"})
 """What the sandbox around the server must give."""
 
 _GRACE_S = 5.0
+_SMALL_ARENAS = {"MIMALLOC_ARENA_RESERVE": str(64 << 10)}
+"""In KiB. Lean's allocator otherwise maps 1 GiB before it needs any, out of which a check could
+take more than it may hold without asking the kernel."""
 _FAILED = 125  # the child's status where it could not even become Lean
 
 
@@ -55,7 +59,8 @@ class Server:
         seconds: float,
     ) -> None:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._memory_bytes = 0
+        self._lock = threading.Lock()
+        self._memory_bytes = self._memory_kills = 0
         library = shared_library(toolchain)
         shown = [*toolchain.read_only_paths, *header.paths, INSIDE, Path(sys.base_prefix)]
         python = os.path.realpath(sys.executable)
@@ -65,7 +70,7 @@ class Server:
                 self._service: Service = sandbox.serve(
                     [python, "-I", "-S", str(INSIDE / "forkserver.py"), *words],
                     channel=theirs.fileno(),
-                    env=library_environment(toolchain),
+                    env={**library_environment(toolchain), **_SMALL_ARENAS},
                     read_only=shown,
                     limits=limits,
                 )
@@ -94,7 +99,6 @@ class Server:
         """Have a child run one file, and follow it to its end."""
         # A second line of defence; the first is the supervisor below.
         packet = {**request, "wall": limits.wall_s + _GRACE_S}
-        kills_before = self._service.memory_kills()
         with ExitStack() as stack:
             ours, theirs = (stack.enter_context(end) for end in socket.socketpair())
             out, out_in = pipe(stack)
@@ -111,11 +115,17 @@ class Server:
             supervisor.drain(seen, out.fileno(), err.fileno(), limits)
             report = _report(ours)
         self._memory_bytes = report.get("server", self._memory_bytes)
-        starved = self._service.memory_kills() > kills_before
-        outcome = self._outcome(seen, report, starved, limits.cpu_s)
+        outcome = self._outcome(seen, report, limits.cpu_s)
         if cancel is not None and cancel.cancelled:
             outcome = Outcome("cancelled")
         return Answer(outcome, report.get("lived"))
+
+    def _starved(self) -> bool:
+        """Whether the kernel has killed for memory more often than was accounted for."""
+        with self._lock:
+            starved = self._service.memory_kills() > self._memory_kills
+            self._memory_kills += starved
+        return starved
 
     def close(self) -> None:
         self._service.close()
@@ -136,7 +146,7 @@ class Server:
             self.close()
 
     def _outcome(
-        self, seen: supervisor.Watched, report: Mapping[str, Any], starved: bool, cpu_s: float
+        self, seen: supervisor.Watched, report: Mapping[str, Any], cpu_s: float
     ) -> Outcome:
         texts: dict[str, Any] = {"stdout": bytes(seen.stdout), "stderr": bytes(seen.stderr)}
         if seen.killed is not None:
@@ -162,7 +172,7 @@ class Server:
             # It cannot have done that itself. The kernel did, for the whole group or for its
             # processor time; or somebody else on this machine, and then it is not its fault.
             spent = report["cpu"] >= 0.95 * cpu_s
-            ended_by = "memory" if starved else "cpu" if spent else "infrastructure"
+            ended_by = "memory" if self._starved() else "cpu" if spent else "infrastructure"
         if ended_by == "infrastructure":
             return infrastructure("the check's process was killed from outside")
         status = code if ended_by == "exit" else None

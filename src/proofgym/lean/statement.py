@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from proofgym.errors import TaskError
 from proofgym.lean.policy import CODE, COMMANDS, UNPROVED
@@ -30,6 +31,7 @@ class Statement:
         return f"{self.text} := by\n  sorry"
 
 
+@lru_cache(4096)  # the same statements come with every proof
 def parse_statement(text: str) -> Statement:
     """Read a statement.
 

@@ -50,6 +50,11 @@ def can_be_warm(toolchain: ToolchainLike, sandbox: Sandbox) -> bool:
     return known and seccomp.supported() and sandbox.protections >= NEEDED
 
 
+def checks_at_once() -> int:
+    """One more than there are cores, which have work while one verdict is being read."""
+    return len(os.sched_getaffinity(0)) + 1
+
+
 def lean_pool_settings(
     limits: Limits, workers: int, mode: Mode = "attempt", batch: int = 64
 ) -> PoolSettings:
@@ -87,7 +92,7 @@ class WarmRunner:
         options: Sequence[str] = (),
     ) -> None:
         self._toolchain, self._sandbox, self._text = toolchain, sandbox, header
-        settings = pool or lean_pool_settings(limits, workers or os.cpu_count() or 1)
+        settings = pool or lean_pool_settings(limits, workers or checks_at_once())
         self.pool = Pool[Server](self._start, settings, name="warm Lean")
         self._lock = threading.Lock()
         self._header: Header | None = None

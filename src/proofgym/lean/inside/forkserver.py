@@ -43,6 +43,7 @@ _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 4, 22, 38
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _SAMPLE_S = 0.02
 _DESCRIPTORS = 4  # source, standard output, standard error, connection
+_RESERVED = 128 << 20  # that a check may map and not use: the allocator's arenas, stacks
 _STACK = 64 << 20  # of the thread that formats messages
 _FAILED = 125  # the status of a child that could not become Lean
 _REHEARSAL_S = 60
@@ -227,7 +228,18 @@ def _restrict(request: dict[str, Any], numbers: list[int]) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+    _bound_reservations(request["memory"] + _RESERVED)
     _filter(request["filter"], request["pid_at"])
+
+
+def _bound_reservations(size: int) -> None:
+    """Refuse at once what could not be held anyway: a number of 500 MB would else be written page
+    by page until the limit on memory in use ends it. What was mapped before the fork is free."""
+    with open("/proc/self/statm", "rb", buffering=0) as file:
+        mapped = int(file.read().split()[5]) * _PAGE
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    if most == resource.RLIM_INFINITY or mapped + size < most:
+        resource.setrlimit(resource.RLIMIT_DATA, (mapped + size, mapped + size))
 
 
 def _filter(code: bytes, pid_at: int) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ipaddress
-import os
 from typing import Self
 
 from pydantic import Field, SecretStr, model_validator
 
 from proofgym.config import Config
 from proofgym.lean.checker import LEAN_LIMITS
+from proofgym.lean.warm import checks_at_once
 from proofgym.sandboxes.limits import MIB, Limits
 
 OUTPUT_BYTES = 64 * MIB
@@ -31,7 +31,7 @@ class Serving(Config):
     """A `lean` binary, a Lake project or `embedded`; None finds one."""
     header: str = ""
     """Trusted Lean text before every statement of `/v1/verify`."""
-    workers: int = Field(default_factory=lambda: os.cpu_count() or 1, ge=1)
+    workers: int = Field(default_factory=checks_at_once, ge=1)
     """Checks under way at once."""
     timeout: float = Field(20.0, gt=0, allow_inf_nan=False)
     """Wall-clock and processor seconds of one proof sent to `/v1/verify`, if it names none."""
