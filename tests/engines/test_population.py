@@ -15,6 +15,8 @@ PROMPTS = ("theorem and_swap", "p ∧ q → q", "theorem and_swap : p")
 class RankOne:
     """A correction u·vᵀ for each member on the output of one linear layer a decoder layer."""
 
+    compilable = False
+
     def __init__(self, model, first_layer: int, members: int = 4) -> None:
         self.first_layer = first_layer
         self.rows = None
@@ -33,15 +35,19 @@ class RankOne:
     def select(self, members) -> None:
         self.rows = members
 
+    def follow(self, members) -> None:
+        self.rows = members
+
     def attach(self) -> None:
         for target, (left, right) in zip(self.targets, self.factors, strict=True):
 
             def correct(_, inputs, output, left=left, right=right):
                 if self.rows is None:
                     return output
-                assert len(self.rows) == len(output)
-                inner = torch.einsum("btd,bd->bt", inputs[0], right[self.rows])
-                return output + inner[..., None] * left[self.rows][:, None]
+                rows = self.rows[: len(output)]
+                assert len(rows) == len(output)
+                inner = torch.einsum("btd,bd->bt", inputs[0], right[rows])
+                return output + inner[..., None] * left[rows][:, None]
 
             target.register_forward_hook(correct)
 

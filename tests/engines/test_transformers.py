@@ -80,7 +80,7 @@ def test_completions_come_as_they_finish():
     assert lengths == sorted(lengths)
 
 
-def test_rows_that_finish_leave_the_batch(monkeypatch):
+def test_rows_that_finish_leave_the_batch(monkeypatch, pipelined):
     engine = TransformersEngine(loaded(), max_batch=8)
     sizes = []
     step = engine._decoder.step
@@ -91,7 +91,8 @@ def test_rows_that_finish_leave_the_batch(monkeypatch):
 
     monkeypatch.setattr(engine._decoder, "step", watched)
     done = run(engine, requests(8), stop=("a", "e", "t"))
-    assert sum(len(c.token_ids) - 1 for c in done.values()) == sum(sizes)
+    in_vain = sum(sizes) - sum(len(c.token_ids) - 1 for c in done.values())
+    assert 0 <= in_vain <= (len(done) if pipelined else 0)  # an end is noticed a step late
     assert min(sizes) < 8
 
 
@@ -153,7 +154,7 @@ def test_equal_prompts_share_one_pass(monkeypatch):
 
 
 def test_a_small_prompt_budget_changes_nothing(monkeypatch):
-    import proofgym.engines.transformers as module
+    import proofgym.engines.batch as module
 
     engine = TransformersEngine(loaded())
     reference = run(engine, requests(12))

@@ -15,39 +15,24 @@ from torch import Tensor
 
 
 class RowCache:
-    """Stands in for a transformers `Cache`: the attention modules only call `update`.
-
-    `keys[layer]` and `values[layer]` are (rows, heads, length, head_dim). Set `target` to a
-    `Prefill` or `Step` before driving the layers.
-    """
+    """`keys[layer]` and `values[layer]` are (rows, heads, length, head_dim)."""
 
     def __init__(self, rows: int, length: int) -> None:
         self.rows = rows
         self.length = length
         self.keys: dict[int, Tensor] = {}
         self.values: dict[int, Tensor] = {}
-        self.positions: Tensor | None = None
-        self.slots: Tensor | None = None
-        self.span = 0
 
-    def at(self, positions: Tensor, span: int) -> None:
-        """The next pass adds one token a row, at `positions` (N,); attention sees [0, span)."""
-        self.positions, self.span = positions, span
-        self.slots = torch.arange(len(positions), device=positions.device)
-
-    def update(self, keys: Tensor, values: Tensor, layer: int, *_: Any, **__: Any) -> tuple:
-        """Store (N, heads, 1, head_dim) of one decoding step; return views up to the span."""
-        block_keys, block_values = self.keys[layer], self.values[layer]
-        count = keys.shape[0]
-        block_keys[self.slots, :, self.positions] = keys[:, :, 0]
-        block_values[self.slots, :, self.positions] = values[:, :, 0]
-        return block_keys[:count, :, : self.span], block_values[:count, :, : self.span]
+    def view(self, layer: int, rows: int, span: int) -> tuple[Tensor, Tensor]:
+        """Keys and values (rows, heads, span, head_dim) of the first rows and positions."""
+        return self.keys[layer][:rows, :, :span], self.values[layer][:rows, :, :span]
 
     def fill(self, layer: int, first: int, keys: Tensor, values: Tensor) -> None:
         """Put whole prompts (N, heads, prompt, head_dim) into the slots from `first` on."""
         for block, new in ((self.keys, keys), (self.values, values)):
             if layer not in block:
-                shape = (self.rows, new.shape[1], self.length, new.shape[3])
+                # One row more than a step may have: a compiler takes equal sizes for the same one.
+                shape = (self.rows + 1, new.shape[1], self.length, new.shape[3])
                 # Zeros, since attention multiplies masked values by 0 and 0 * nan is nan.
                 block[layer] = new.new_zeros(shape)
             block[layer][first : first + len(new), :, : new.shape[2]] = new
@@ -60,6 +45,21 @@ class RowCache:
         for tensor in tensors:
             used = tensor[:, :, :length]
             used.index_copy_(0, target_N, used.index_select(0, source_N))
+
+
+class StepCache:
+    """One layer of a `RowCache` in a decoding step. Stands in for a transformers `Cache`, of which
+    the attention modules only call `update`."""
+
+    def __init__(self, keys: Tensor, values: Tensor, positions: Tensor) -> None:
+        self.keys, self.values, self.positions = keys, values, positions
+
+    def update(self, keys: Tensor, values: Tensor, *_: Any, **__: Any) -> tuple:
+        """Store (N, heads, 1, head_dim), each row's at its position; all of the layer's view."""
+        slots = torch.arange(self.positions.shape[0], device=self.positions.device)
+        self.keys[slots, :, self.positions] = keys[:, :, 0]
+        self.values[slots, :, self.positions] = values[:, :, 0]
+        return self.keys, self.values
 
 
 class PromptCache:

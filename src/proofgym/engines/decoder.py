@@ -10,13 +10,20 @@ them (adapters, a factored population) works as it is.
 from __future__ import annotations
 
 import inspect
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from proofgym.engines.cache import PromptCache, RowCache
+from proofgym.engines.cache import PromptCache, RowCache, StepCache
+from proofgym.engines.grouped_attention import grouped_attention
+from proofgym.engines.sampler import sample
 from proofgym.errors import EngineError
+
+log = logging.getLogger("proofgym")
 
 
 class Decoder:
@@ -42,6 +49,26 @@ class Decoder:
         self.body, self.head, self.config = body, model.get_output_embeddings(), model.config
         self.layers = list(body.layers)
         self._cache_name = _cache_argument(self.layers[0])
+        self.step_layer: Callable[..., Tensor] = _step_layer
+        self.draw: Callable[..., tuple[Tensor, Tensor]] = _draw
+        self._uncompilable = False
+
+    def compile(self) -> None:
+        """Fuse what lies between the matrix products of decoding steps; takes some seconds, once.
+        Where torch cannot compile, steps stay as they are."""
+        if self.step_layer is _step_layer and not self._uncompilable:
+            self.step_layer = torch.compile(_step_layer, dynamic=True)
+            self.draw = torch.compile(_draw, dynamic=True)
+
+    @contextmanager
+    def uncompiled_if_that_fails(self) -> Iterator[None]:
+        """What is run inside is a first step. After a failure the next one is not compiled."""
+        try:
+            yield
+        except torch._dynamo.exc.TorchDynamoException as error:
+            self._uncompilable = True
+            self.step_layer, self.draw = _step_layer, _draw
+            log.warning("decoding is not compiled and slower: %s", str(error).split("\n")[0])
 
     @property
     def device(self) -> torch.device:
@@ -61,44 +88,76 @@ class Decoder:
         """
         cache = PromptCache()
         positions_1T = torch.arange(hidden_NTD.shape[1], device=hidden_NTD.device)[None]
-        return self._run(hidden_NTD, first, last, positions_1T, None, cache), cache
+        rotary = self.body.rotary_emb(hidden_NTD, positions_1T)
+        for layer in self.layers[first:last]:
+            output = layer(
+                hidden_NTD,
+                attention_mask=None,
+                position_ids=positions_1T,
+                position_embeddings=rotary,
+                use_cache=True,
+                **{self._cache_name: cache},
+            )
+            hidden_NTD = output[0] if isinstance(output, tuple) else output  # before 4.54
+        return hidden_NTD, cache
 
     @torch.no_grad()
     def step(self, ids_N: Tensor, positions_N: Tensor, span: int, cache: RowCache) -> Tensor:
-        """One token a row: hidden states (N, D) after feeding `ids_N` at `positions_N`."""
+        """One token a row: hidden states (N, D) after feeding `ids_N` at `positions_N`; attention
+        sees positions [0, span)."""
         hidden_N1D = self.embed(ids_N[:, None])
-        reach_S = torch.arange(span, device=ids_N.device)
-        mask_N11S = (reach_S <= positions_N[:, None])[:, None, None]
-        cache.at(positions_N, span)
-        last = len(self.layers)
-        return self._run(hidden_N1D, 0, last, positions_N[:, None], mask_N11S, cache)[:, 0]
+        positions_N1 = positions_N[:, None]
+        rotary = self.body.rotary_emb(hidden_N1D, positions_N1)
+        unseen_NS = torch.arange(span, device=ids_N.device) > positions_N1
+        mask_N11S = torch.zeros_like(unseen_NS, dtype=hidden_N1D.dtype)
+        mask_N11S = mask_N11S.masked_fill_(unseen_NS, float("-inf"))[:, None, None]
+        with grouped_attention(self.config):
+            for number, layer in enumerate(self.layers):
+                view = cache.view(number, len(ids_N), span)
+                hidden_N1D = self.step_layer(
+                    layer, self._cache_name, hidden_N1D, mask_N11S, positions_N, rotary, *view
+                )
+        return hidden_N1D[:, 0]
 
     @torch.no_grad()
     def logits(self, hidden_NTD: Tensor) -> Tensor:
         """Logits (N, T, V) of final hidden states."""
         return self.head(self.body.norm(hidden_NTD))
 
-    def _run(
-        self,
-        hidden_NTD: Tensor,
-        first: int,
-        last: int,
-        positions_NT: Tensor,
-        mask: Tensor | None,
-        cache: Any,
-    ) -> Tensor:
-        rotary = self.body.rotary_emb(hidden_NTD, positions_NT)
-        for layer in self.layers[first:last]:
-            output = layer(
-                hidden_NTD,
-                attention_mask=mask,
-                position_ids=positions_NT,
-                position_embeddings=rotary,
-                use_cache=True,
-                **{self._cache_name: cache},
-            )
-            hidden_NTD = output[0] if isinstance(output, tuple) else output  # before 4.54
-        return hidden_NTD
+
+def _step_layer(
+    layer: Any,
+    cache_name: str,
+    hidden_N1D: Tensor,
+    mask_N11S: Tensor,
+    positions_N: Tensor,
+    rotary: tuple[Tensor, Tensor],
+    keys_NKSH: Tensor,
+    values_NKSH: Tensor,
+) -> Tensor:
+    """One layer of a decoding step. A function of tensors and the layer's own, so that compiled
+    once it serves every layer."""
+    output = layer(
+        hidden_N1D,
+        attention_mask=mask_N11S,
+        position_ids=positions_N[:, None],
+        position_embeddings=rotary,
+        use_cache=True,
+        **{cache_name: StepCache(keys_NKSH, values_NKSH, positions_N)},
+    )
+    return output[0] if isinstance(output, tuple) else output  # before 4.54
+
+
+def _draw(
+    norm: Any,
+    head: Any,
+    hidden_N1D: Tensor,
+    uniforms_N: Tensor,
+    temperature: float,
+    top_p: float,
+) -> tuple[Tensor, Tensor]:
+    """Tokens (N,) and their log-probabilities (N,) from final hidden states."""
+    return sample(head(norm(hidden_N1D))[:, 0], uniforms_N, temperature, top_p)
 
 
 def _cache_argument(layer: Any) -> str:

@@ -23,8 +23,18 @@ class Population(Protocol):
         """
         ...
 
+    @property
+    def compilable(self) -> bool:
+        """Whether passes that `follow` members depend on tensors alone."""
+        ...
+
     def select(self, members: Any | None) -> None:
         """Set the members (N,) int64 of the rows to come, in order; None means no perturbation."""
+        ...
+
+    def follow(self, members: Any) -> None:
+        """The same for members (at least N) on the model's device, whose values may change until
+        the passes run, or are replayed: none of them is read before."""
         ...
 
 

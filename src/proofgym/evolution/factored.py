@@ -17,7 +17,7 @@ import torch
 from torch import nn
 
 from proofgym.errors import EngineError, ModelError
-from proofgym.evolution import noise
+from proofgym.evolution import noise, perturbed
 from proofgym.evolution.manifest import Manifest, Tensor
 from proofgym.evolution.state import State
 
@@ -43,6 +43,9 @@ class Factored:
         """The first decoder layer whose output depends on the member: all below can be shared."""
         self.rows: Rows | None = None
         self.iteration: int | None = None
+        self._following = False
+        self.compilable = all(perturbed.can_perturb(patch.module) for patch in self._patches)
+        """Whether a pass that follows members is one of tensors alone."""
 
     def prepare(self, iteration: int) -> None:
         """Draw the sign vectors of one iteration; later `select`s refer to its members."""
@@ -53,6 +56,7 @@ class Factored:
 
     def select(self, members: torch.Tensor | Iterable[int] | None) -> None:
         """Member of each batch row, shape [B]; None for the unperturbed policy."""
+        self._leave()
         if members is None:
             self.rows = None
             return
@@ -67,9 +71,33 @@ class Factored:
             raise EngineError(f"members must be a list of numbers below {population}")
         self.rows = Rows(self._state, chosen)
 
+    def follow(self, members: torch.Tensor) -> None:
+        """Member of each batch row, [≥ B] on the model's device, as it is when a pass runs.
+
+        The same numbers to rounding: products with signs are summed in float32 here.
+        """
+        if self.iteration is None:
+            raise EngineError("Factored.prepare must draw an iteration's noise before follow")
+        if not self.compilable:
+            self.rows = Rows(self._state, members, exactly=False)
+            return
+        if not self._following:
+            self._unhook()
+            self._following = True
+        for patch in self._patches:
+            patch.follow(members)
+
+    def _leave(self) -> None:
+        """Back from the modules of `follow` to hooks."""
+        if self._following:
+            self._following = False
+            for patch in self._patches:
+                perturbed.restore(patch.module)
+            self._hook()
+
     def __enter__(self) -> Factored:
         self.detach()
-        self._handles = [patch.attach() for patch in self._patches]
+        self._hook()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -77,6 +105,14 @@ class Factored:
 
     def detach(self) -> None:
         """Leave the model as it was; harmless where nothing is attached."""
+        self._leave()
+        self._unhook()
+
+    def _hook(self) -> None:
+        self._handles = [patch.attach() for patch in self._patches]
+        self.rows = None
+
+    def _unhook(self) -> None:
         for detach in self._handles:
             detach()
         self._handles = []
@@ -84,42 +120,43 @@ class Factored:
 
 
 class Rows:
-    """The members of a batch: direction and sign of each row, and masks made from them."""
+    """The members of a batch: direction and sign of each row, and masks made from them. If not
+    `exactly`, a pass may be one of the first rows alone."""
 
-    def __init__(self, state: State, members: torch.Tensor) -> None:
+    def __init__(self, state: State, members: torch.Tensor, exactly: bool = True) -> None:
         specification = state.specification
-        pairs = [noise.direction(int(m), specification.antithetic) for m in members]
-        self.members = members
-        self.directions = torch.tensor([index for index, _ in pairs], dtype=torch.long)
-        self.signs = torch.tensor([sign for _, sign in pairs], dtype=torch.float32)
+        self.members, self._exactly = members, exactly
+        self.directions, signs = noise.direction(members, specification.antithetic)
+        self.signs = torch.ones_like(members, dtype=torch.float32) * signs
         self.dense = specification.directions <= _DENSE
         self._count, self._rank = specification.directions, specification.rank or 1
         self._made: dict[Any, Any] = {}
 
     def mask(self, like: torch.Tensor) -> torch.Tensor:
         """[B, 1…, P·r] with the row's sign in its own direction's columns, 0 elsewhere."""
-        return self._cached("mask", like, self._mask)
+        return self._cached("mask", like, self._mask)[: like.shape[0]]
 
     def _mask(self) -> torch.Tensor:
-        mask = torch.zeros(len(self.members), self._count)
-        mask[torch.arange(len(self.members)), self.directions] = self.signs
+        listed = torch.arange(self._count, device=self.members.device)
+        mask = (self.directions[:, None] == listed) * self.signs[:, None]
         return mask.repeat_interleave(self._rank, dim=1)
 
     def index(self, like: torch.Tensor) -> torch.Tensor:
-        return self._placed("index", like.device, lambda: self.directions.to(like.device))
+        index = self._placed("index", like.device, lambda: self.directions.to(like.device))
+        return index[: like.shape[0]]
 
     def member_index(self, like: torch.Tensor) -> torch.Tensor:
-        return self._placed("member", like.device, lambda: self.members.to(like.device))
+        members = self._placed("member", like.device, lambda: self.members.to(like.device))
+        return members[: like.shape[0]]
 
     def sign(self, like: torch.Tensor) -> torch.Tensor:
         """[B, 1…]."""
-        return self._cached("sign", like, lambda: self.signs[:, None])
+        return self._cached("sign", like, lambda: self.signs[:, None])[: like.shape[0]]
 
     def check(self, activation: torch.Tensor) -> None:
-        if activation.shape[0] != len(self.members):
-            raise EngineError(
-                f"a batch of {activation.shape[0]} rows met {len(self.members)} selected members"
-            )
+        rows = activation.shape[0]
+        if rows > len(self.members) or (self._exactly and rows < len(self.members)):
+            raise EngineError(f"a batch of {rows} rows met {len(self.members)} selected members")
 
     def _cached(self, name: str, like: torch.Tensor, make: Callable[[], torch.Tensor]) -> Any:
         def place() -> torch.Tensor:
@@ -138,6 +175,9 @@ class Rows:
 class _Patch:
     """A module whose weight is perturbed. Subclasses say how its output is corrected."""
 
+    left: torch.Tensor
+    right: torch.Tensor
+
     def __init__(self, owner: Factored, module: nn.Module, tensor: Tensor) -> None:
         self.owner, self.module, self.tensor = owner, module, tensor
         self.state = owner._state
@@ -149,8 +189,17 @@ class _Patch:
         left, right = factors.signs(iteration, self.state.specification.directions)
         weight = self.module.get_parameter("weight")
         scaled = torch.from_numpy(left).to(weight.device, torch.float32) * self.scale
-        self.left = scaled.to(weight.dtype)
-        self.right = torch.from_numpy(right).to(weight.device, weight.dtype)
+        self.left = _into(vars(self).get("left"), scaled.to(weight.dtype))
+        signs = torch.from_numpy(right).to(weight.device, weight.dtype)
+        self.right = _into(vars(self).get("right"), signs)
+
+    def follow(self, members: torch.Tensor) -> None:
+        """Give the module its perturbed class, with the factors that are this patch's."""
+        pairs = self.state.specification.antithetic
+        perturbed.perturb(self.module, pairs, members, **self.factors())
+
+    def factors(self) -> dict[str, torch.Tensor]:
+        return {"left": self.left, "right": self.right}
 
     def attach(self) -> Callable[[], None]:
         def hook(module: nn.Module, inputs: Any, output: torch.Tensor) -> torch.Tensor:
@@ -182,14 +231,20 @@ class _Linear(_Patch):
 
 
 class _Embedding(_Patch):
+    table: torch.Tensor
+
     def prepare(self, iteration: int) -> None:
         super().prepare(iteration)
-        self.table = self.left.flatten(0, 1).T.contiguous()  # [V, P·r]: a row for each token
+        by_token = self.left.permute(2, 0, 1).contiguous()  # [V, P, r]
+        self.table = _into(vars(self).get("table"), by_token)
+
+    def factors(self) -> dict[str, torch.Tensor]:
+        return {"table": self.table, "right": self.right}
 
     def correct(self, rows: Rows, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         """y [B, T, N] + σ'·A[token]·Bᵀ for tokens x [B, T]."""
         if rows.dense:
-            return y + (self.table[x] * rows.mask(y)) @ self.right.flatten(0, 1)
+            return y + (self.table.flatten(1)[x] * rows.mask(y)) @ self.right.flatten(0, 1)
         index = rows.index(x)
         inner = self.left[index[:, None], :, x] * rows.sign(y)  # [B, T, r]
         return y + torch.bmm(inner, self.right[index])
@@ -199,12 +254,17 @@ class _Vector(_Patch):
     """A 1-D tensor: each row gets its member's own vector, by the materialised member rule."""
 
     name = "weight"
+    vectors: torch.Tensor
+
+    def factors(self) -> dict[str, torch.Tensor]:
+        return {"vectors": self.vectors}
 
     def prepare(self, iteration: int) -> None:
         parameter = self.module.get_parameter(self.name)
         population = self.state.specification.population
         shape = population, *parameter.shape
-        self.vectors = torch.empty(shape, dtype=parameter.dtype, device=parameter.device)
+        if "vectors" not in vars(self):
+            self.vectors = torch.empty(shape, dtype=parameter.dtype, device=parameter.device)
         self.state.write_vectors(self.tensor, iteration, self.vectors)  # [n, N]
 
     def of(self, rows: Rows, like: torch.Tensor) -> torch.Tensor:
@@ -247,6 +307,13 @@ class _Norm(_Vector):
             return call()
         finally:
             parameters["weight"] = kept
+
+
+def _into(kept: torch.Tensor | None, new: torch.Tensor) -> torch.Tensor:
+    """`new` in the memory of `kept` if it fits there: what was captured reads it from there."""
+    if kept is None or (kept.shape, kept.dtype, kept.device) != (new.shape, new.dtype, new.device):
+        return new
+    return kept.copy_(new)
 
 
 def _patches(model: nn.Module, manifest: Manifest, owner: Factored) -> Iterable[_Patch]:

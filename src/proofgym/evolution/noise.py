@@ -34,8 +34,9 @@ _HALF = np.array([int(value) for value in _UPPER.split()], np.int8)
 GAUSSIAN8: NDArray[np.int8] = np.concatenate([-_HALF[::-1], _HALF])
 
 
-def direction(member: int, antithetic: bool) -> tuple[int, int]:
-    """(direction, sign) of a member: members 2p and 2p+1 of a pair are +ε_p and -ε_p."""
+def direction(member: Any, antithetic: bool) -> tuple[Any, Any]:
+    """(direction, sign) of a member, or of a tensor of them: members 2p and 2p+1 of a pair are
+    +ε_p and -ε_p."""
     return (member // 2, 1 - 2 * (member % 2)) if antithetic else (member, 1)
 
 

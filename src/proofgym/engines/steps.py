@@ -1,0 +1,188 @@
+"""Decoding steps on memory that stays where it is, so that a GPU can replay them as one graph.
+
+A step reads each row's newest token and position, runs the model, draws the next token and puts it
+where the following step looks for it: a step needs nothing from the host but its draws. Launching
+its thousand kernels one by one takes longer than running them; captured once as a CUDA graph for a
+number of rows and a span of positions, they are launched together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from proofgym.engines.cache import RowCache
+from proofgym.engines.decoder import Decoder
+from proofgym.engines.engine import Population
+from proofgym.types import Sampling
+
+_FEWEST = 8
+"""Graphs are made for all rows, half of them, and so on, but not for fewer."""
+_SHORTEST = 64
+"""Graphs are made for spans of so many positions, twice as many, and so on."""
+_LOGITS = 2**28
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """One step's tokens and log-probabilities (rows,), under way to the host."""
+
+    tokens: Tensor
+    logprobs: Tensor
+    done: Any
+    """The event after which they are there; None: they are."""
+
+    def wait(self, count: int) -> tuple[list[int], list[float]]:
+        if self.done is not None:
+            self.done.synchronize()
+        return self.tokens[:count].tolist(), self.logprobs[:count].tolist()
+
+
+class Steps:
+    """The state of the rows in `cache` on the device, and the steps over it. On a GPU they are
+    captured; elsewhere the same work is done operation by operation."""
+
+    def __init__(
+        self,
+        decoder: Decoder,
+        cache: RowCache,
+        sampling: Sampling,
+        population: Population | None,
+    ) -> None:
+        self.cache, self.population = cache, population
+        self._decoder, self._sampling = decoder, sampling
+        device, rows = decoder.device, cache.rows
+        self._newest_R = torch.zeros(rows, dtype=torch.long, device=device)
+        self._positions_R = torch.zeros(rows, dtype=torch.long, device=device)
+        self._members_R = torch.zeros(rows, dtype=torch.long, device=device)
+        self._uniforms_R = torch.zeros(rows, dtype=torch.float64, device=device)
+        self._tokens_R = torch.zeros(rows, dtype=torch.long, device=device)
+        self._logprobs_R = torch.zeros(rows, dtype=torch.float32, device=device)
+        if self._newest_R.is_cuda and (population is None or population.compilable):
+            decoder.compile()
+        self._captured: dict[tuple[int, int], torch.cuda.CUDAGraph] = {}
+        self._pool: Any = None
+
+    def fit(
+        self, rows: int, length: int, sampling: Sampling, population: Population | None
+    ) -> bool:
+        """Whether these serve `rows` rows that grow to `length` positions."""
+        same = self.population is population and (
+            self._sampling.temperature,
+            self._sampling.top_p,
+        ) == (sampling.temperature, sampling.top_p)
+        return same and self.cache.rows == rows and self.cache.length > length
+
+    def place(
+        self, first: int, newest: list[int], positions: list[int], members: list[int]
+    ) -> None:
+        """Set the state of new rows in the slots from `first` on."""
+        end = first + len(newest)
+        for state, values in (
+            (self._newest_R, newest),
+            (self._positions_R, positions),
+            (self._members_R, members),
+        ):
+            state[first:end] = torch.tensor(values, device=state.device)
+
+    def move(self, sources: list[int], targets: list[int], length: int) -> None:
+        """Copy rows, with `length` positions of their cache, to other slots."""
+        self.cache.move(sources, targets, length)
+        source_N = torch.tensor(sources, device=self._newest_R.device)
+        target_N = torch.tensor(targets, device=self._newest_R.device)
+        for state in (self._newest_R, self._positions_R, self._members_R):
+            state[target_N] = state[source_N]
+
+    def launch(self, uniforms_N: np.ndarray, span: int) -> Drawn:
+        """Start one step of the first rows, with a uniform draw for each; attention sees
+        positions [0, span)."""
+        count = len(uniforms_N)
+        cuda = self._newest_R.is_cuda
+        draws = torch.from_numpy(uniforms_N)
+        self._uniforms_R[:count].copy_(draws.pin_memory() if cuda else draws, non_blocking=cuda)
+        if cuda:
+            self._replay(self._bucket(count), self._reach(span))
+        else:
+            self._step(count, span)
+        if not cuda:
+            return Drawn(self._tokens_R[:count].clone(), self._logprobs_R[:count].clone(), None)
+        tokens, logprobs = (
+            torch.empty(count, dtype=it.dtype, pin_memory=True).copy_(it[:count], non_blocking=True)
+            for it in (self._tokens_R, self._logprobs_R)
+        )
+        done = torch.cuda.Event()
+        done.record()
+        return Drawn(tokens, logprobs, done)
+
+    def _bucket(self, count: int) -> int:
+        """The fewest rows, of those that graphs are made for, that hold `count`."""
+        rows = self.cache.rows
+        while rows // 2 >= max(count, _FEWEST):
+            rows //= 2
+        return rows
+
+    def _reach(self, span: int) -> int:
+        reach = _SHORTEST
+        while reach < span:
+            reach *= 2
+        return min(reach, self.cache.length)
+
+    @torch.no_grad()
+    def _step(self, rows: int, span: int) -> None:
+        population = self.population
+        if population is not None:
+            population.follow(self._members_R)
+        # Copies, since views tie the number of rows to the size of what they are views of. Slots
+        # that are not in use step along; they may not write beyond what is seen.
+        positions = self._positions_R[:rows].clamp(max=span - 1)
+        uniforms = self._uniforms_R[:rows].clone()
+        hidden_RD = self._decoder.step(self._newest_R[:rows], positions, span, self.cache)
+        size = max(1, _LOGITS // self._decoder.config.vocab_size)
+        for first in range(0, rows, size):
+            part = slice(first, min(first + size, rows))
+            if population is not None and size < rows:
+                population.follow(self._members_R[first:])
+            tokens_N, logprobs_N = self._decoder.draw(
+                self._decoder.body.norm,
+                self._decoder.head,
+                hidden_RD[part, None],
+                uniforms[part],
+                self._sampling.temperature,
+                self._sampling.top_p,
+            )
+            self._tokens_R[part] = tokens_N
+            self._logprobs_R[part] = logprobs_N
+        self._newest_R[:rows] = self._tokens_R[:rows]
+        self._positions_R[:rows] = positions + 1
+
+    def _replay(self, rows: int, span: int) -> None:
+        graph = self._captured.get((rows, span))
+        if graph is None:
+            graph = self._captured[rows, span] = self._capture(rows, span)
+        graph.replay()
+
+    def _capture(self, rows: int, span: int) -> torch.cuda.CUDAGraph:
+        """Record the step, without any effect on the rows."""
+        kept = self._newest_R.clone(), self._positions_R.clone()
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):  # libraries make their workspaces in a first run
+            for _ in range(2):
+                with self._decoder.uncompiled_if_that_fails():
+                    self._step(rows, span)
+                self._restore(kept)
+        torch.cuda.current_stream().wait_stream(side)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, pool=self._pool):
+            self._step(rows, span)
+        self._pool = self._pool or graph.pool()
+        self._restore(kept)
+        return graph
+
+    def _restore(self, kept: tuple[Tensor, Tensor]) -> None:
+        self._newest_R.copy_(kept[0])
+        self._positions_R.copy_(kept[1])

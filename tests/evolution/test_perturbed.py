@@ -1,0 +1,70 @@
+"""A population whose modules read members from a tensor gives what hooks give."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from tiny_models import FAMILIES, loaded
+
+from proofgym.algorithms.es import ES
+from proofgym.engines import transformers
+from proofgym.engines.decoder import _draw, _step_layer
+from proofgym.types import Request, Sampling, Task
+
+TASKS = [Task("a", "theorem and"), Task("b", "p ∧ q → q")]
+
+
+def completions(
+    family: str, scratch: Path, rank: int, compiled: str = ""
+) -> dict[Request, tuple[tuple[int, ...], tuple[float, ...]]]:
+    model = loaded(family, layers=3)
+    run = ES(population=6, sigma=2**-5, rank=rank).build(
+        model.model, seed=0, directory=scratch, base_digest="none"
+    )
+    engine = transformers.TransformersEngine(model, max_batch=9)
+    if compiled:
+        decoder = engine._decoder
+        decoder.step_layer = torch.compile(_step_layer, dynamic=True, backend=compiled)
+        decoder.draw = torch.compile(_draw, dynamic=True, backend=compiled)
+    kinds = [type(module) for module in model.model.modules()]
+    (batch,) = list(run.batches(TASKS))
+    run._factored.prepare(0)
+    with run._factored:
+        done = dict(engine.generate(batch.requests, Sampling(max_tokens=12), run._factored))
+    run.close()
+    assert [type(module) for module in model.model.modules()] == kinds
+    assert not [name for name, _ in model.model.named_buffers() if "noise_" in name]
+    return {it: (done[it].token_ids, done[it].logprobs) for it in batch.requests}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("rank", [1, 3])
+def test_followed_members_are_the_selected_ones(
+    family: str, rank: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hooked = completions(family, tmp_path / "hooks", rank)
+    monkeypatch.setattr(transformers, "PIPELINED", {"cpu"})
+    followed = completions(family, tmp_path / "buffers", rank)
+    assert len({tokens for tokens, _ in hooked.values()}) > 2
+    for request, (tokens, logprobs) in hooked.items():
+        assert followed[request][0] == tokens
+        assert followed[request][1] == pytest.approx(logprobs, abs=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", FAMILIES)
+def test_one_compilation_serves_every_layer(
+    family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transformers, "PIPELINED", {"cpu"})
+    plain = completions(family, tmp_path / "plain", 1)
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    compiled = completions(family, tmp_path / "compiled", 1, compiled="aot_eager")
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 2  # a layer, and the draw
+    assert not torch._dynamo.utils.counters["graph_break"]
+    for request, (tokens, logprobs) in plain.items():
+        assert compiled[request][0] == tokens
+        assert compiled[request][1] == pytest.approx(logprobs, abs=1e-4)
