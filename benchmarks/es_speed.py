@@ -23,20 +23,19 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import qwen_shape
 import torch
+from timing import GPU, once
 
 from proofgym.evolution.history import Update
 from proofgym.evolution.manifest import Manifest, Tensor
 from proofgym.evolution.specification import choose
 from proofgym.evolution.state import State
 
-GPU = torch.cuda.is_available()
 SAMPLE = 20
 
 
@@ -184,16 +183,6 @@ def philox_floor(size: int, iterations: int) -> float:
 def device_of(tensors: Any) -> torch.device:
     device: torch.device = next(iter(tensors.values())).device
     return device
-
-
-def once(work: Callable[[], Any]) -> float:
-    if GPU:
-        torch.cuda.synchronize()
-    began = time.perf_counter()
-    work()
-    if GPU:
-        torch.cuda.synchronize()
-    return time.perf_counter() - began
 
 
 def seconds(work: Callable[[], Any], repeats: int = 9) -> float:

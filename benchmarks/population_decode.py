@@ -19,21 +19,19 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
 import transformers
+from timing import GPU, once
 
 from proofgym.algorithms.es import ES
 from proofgym.engines.transformers import TransformersEngine
 from proofgym.evolution.state import named
 from proofgym.models import LoadedModel, load_model, weights_digest
 from proofgym.types import Request, Sampling, Task
-
-GPU = torch.cuda.is_available()
 
 
 def main() -> None:
@@ -151,16 +149,8 @@ def generate(loaded: LoadedModel, requests: Any, tokens: int) -> None:
 
 def seconds(work: Callable[[], Any], repeats: int = 2) -> float:
     """The fastest of `repeats`, after one to warm up."""
-    times = []
-    for _ in range(repeats + 1):
-        if GPU:
-            torch.cuda.synchronize()
-        began = time.perf_counter()
-        work()
-        if GPU:
-            torch.cuda.synchronize()
-        times.append(time.perf_counter() - began)
-    return min(times[1:])
+    once(work)
+    return min(once(work) for _ in range(repeats))
 
 
 if __name__ == "__main__":

@@ -36,7 +36,9 @@ def verify(run: Which, runs: Runs = Path("runs")) -> None:
     began = time.monotonic()
     record = history.read(path)
     size = path.stat().st_size
-    cut_off = max(0, size - record.length) if path.read_bytes()[:4] == history.MAGIC else 0
+    with path.open("rb") as file:
+        whole = file.read(len(history.MAGIC)) == history.MAGIC  # and not compact
+    cut_off = max(0, size - record.length) if whole else 0
     print(f"{path}: {record.iterations} iterations, {size} bytes, every digest fits")
     if cut_off:
         print(f"{cut_off} bytes at the end are a cut-off entry; resuming removes them")

@@ -36,7 +36,6 @@ class Batch:
     def __init__(
         self,
         decoder: Decoder,
-        seed: int,
         sampling: Sampling,
         population: Population | None,
         stops: Stops,
@@ -44,7 +43,7 @@ class Batch:
     ) -> None:
         self.rows: list[Row] = []
         self._homeless: list[Row] = []
-        self._decoder, self._seed, self._sampling = decoder, seed, sampling
+        self._decoder, self._sampling = decoder, sampling
         self._population, self._stops, self._cache = population, stops, cache
 
     def without_slot(self) -> list[Row]:

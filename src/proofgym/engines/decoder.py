@@ -90,15 +90,9 @@ class Decoder:
         positions_1T = torch.arange(hidden_NTD.shape[1], device=hidden_NTD.device)[None]
         rotary = self.body.rotary_emb(hidden_NTD, positions_1T)
         for layer in self.layers[first:last]:
-            output = layer(
-                hidden_NTD,
-                attention_mask=None,
-                position_ids=positions_1T,
-                position_embeddings=rotary,
-                use_cache=True,
-                **{self._cache_name: cache},
+            hidden_NTD = _run(
+                layer, self._cache_name, hidden_NTD, None, positions_1T, rotary, cache
             )
-            hidden_NTD = output[0] if isinstance(output, tuple) else output  # before 4.54
         return hidden_NTD, cache
 
     @torch.no_grad()
@@ -125,6 +119,27 @@ class Decoder:
         return self.head(self.body.norm(hidden_NTD))
 
 
+def _run(
+    layer: Any,
+    cache_name: str,
+    hidden_NTD: Tensor,
+    mask: Tensor | None,
+    positions_NT: Tensor,
+    rotary: tuple[Tensor, Tensor],
+    cache: Any,
+) -> Tensor:
+    """Hidden states (N, T, D) after one layer."""
+    output = layer(
+        hidden_NTD,
+        attention_mask=mask,
+        position_ids=positions_NT,
+        position_embeddings=rotary,
+        use_cache=True,
+        **{cache_name: cache},
+    )
+    return output[0] if isinstance(output, tuple) else output  # before 4.54
+
+
 def _step_layer(
     layer: Any,
     cache_name: str,
@@ -137,15 +152,8 @@ def _step_layer(
 ) -> Tensor:
     """One layer of a decoding step. A function of tensors and the layer's own, so that compiled
     once it serves every layer."""
-    output = layer(
-        hidden_N1D,
-        attention_mask=mask_N11S,
-        position_ids=positions_N[:, None],
-        position_embeddings=rotary,
-        use_cache=True,
-        **{cache_name: StepCache(keys_NKSH, values_NKSH, positions_N)},
-    )
-    return output[0] if isinstance(output, tuple) else output  # before 4.54
+    cache = StepCache(keys_NKSH, values_NKSH, positions_N)
+    return _run(layer, cache_name, hidden_N1D, mask_N11S, positions_N[:, None], rotary, cache)
 
 
 def _draw(

@@ -23,8 +23,8 @@ from proofgym.types import Completion, Request, Sampling
 class Pipeline(Batch):
     """A batch whose rows have one request each, stepped by `steps`."""
 
-    def __init__(self, decoder: Any, seed: int, sampling: Sampling, stops: Stops, steps: Steps):
-        super().__init__(decoder, seed, sampling, steps.population, stops, steps.cache)
+    def __init__(self, decoder: Any, sampling: Sampling, stops: Stops, steps: Steps):
+        super().__init__(decoder, sampling, steps.population, stops, steps.cache)
         self._steps = steps
         rows = steps.cache.rows
         self._streams_R = np.zeros(rows, np.uint64)

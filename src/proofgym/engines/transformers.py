@@ -73,11 +73,11 @@ class TransformersEngine:
             len(row.requests) == 1 for row in waiting
         ):
             with self._steps_for(limit, length, sampling, population) as steps:
-                batch = Pipeline(self._decoder, self.seed, sampling, stops, steps)
+                batch = Pipeline(self._decoder, sampling, stops, steps)
                 yield from self._decode(batch, waiting, limit)
         else:
             cache = RowCache(limit, length)
-            rows = Batch(self._decoder, self.seed, sampling, population, stops, cache)
+            rows = Batch(self._decoder, sampling, population, stops, cache)
             yield from self._decode(rows, waiting, limit)
 
     def _decode(

@@ -17,7 +17,15 @@ import numpy as np
 import zstandard
 
 from proofgym.errors import HistoryError
-from proofgym.evolution.history import Decay, Entry, Record, Update, encode, encode_header
+from proofgym.evolution.history import (
+    Decay,
+    Entry,
+    Record,
+    Update,
+    encode,
+    encode_header,
+    header_text,
+)
 
 MAGIC = b"PGEC0001"
 _ENTRY = struct.Struct("<BBII")
@@ -26,7 +34,7 @@ _LARGEST = 1 << 32  # bytes of a history
 
 def pack(record: Record) -> bytes:
     """The history in short."""
-    text = json.dumps(record.header, sort_keys=True, separators=(",", ":")).encode()
+    text = header_text(record.header)
     parts = [struct.pack("<I", len(text)), text]
     parts += [_pack(entry) for entry in record.entries]
     digest = hashlib.sha256(_file(record.header, record.entries)).digest()

@@ -16,7 +16,6 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 from proofgym.errors import HistoryError, RunError
@@ -147,12 +146,7 @@ class History:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -172,9 +166,14 @@ def read(path: Path) -> Record:
     return parse(data, str(path))
 
 
+def header_text(header: dict[str, Any]) -> bytes:
+    """The header as a history holds it."""
+    return json.dumps(header, sort_keys=True, separators=(",", ":")).encode()
+
+
 def encode_header(header: dict[str, Any]) -> bytes:
     """The bytes with which a history begins."""
-    text = json.dumps(header, sort_keys=True, separators=(",", ":")).encode()
+    text = header_text(header)
     return _PREFIX.pack(MAGIC, VERSION, 0, len(text), hashlib.sha256(text).digest()) + text
 
 

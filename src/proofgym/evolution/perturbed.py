@@ -28,6 +28,8 @@ class _Perturbed(nn.Module):
 
     noise_pairs: ClassVar[bool]
     """Whether members 2p and 2p + 1 share a direction."""
+    noise_kind: ClassVar[Any]
+    """The class that the module had."""
 
     def _of_rows(self, factor: Tensor, rows: int) -> Tensor:
         """[B, …] of a factor [P, …]."""
@@ -94,7 +96,6 @@ def can_perturb(module: nn.Module) -> bool:
 def perturb(module: nn.Module, pairs: bool, members: Tensor, **factors: Tensor) -> None:
     """Give a module its perturbed class and these buffers, in addition to those it has."""
     if not isinstance(module, _Perturbed):
-        module.__dict__["_noise_class"] = type(module)
         module.__class__ = _class(type(module), pairs)
         for name in _BUFFERS:
             module._buffers[f"noise_{name}"] = None
@@ -105,7 +106,7 @@ def perturb(module: nn.Module, pairs: bool, members: Tensor, **factors: Tensor) 
 def restore(module: nn.Module) -> None:
     """Undo `perturb`; harmless where there is nothing to undo."""
     if isinstance(module, _Perturbed):
-        module.__class__ = module.__dict__.pop("_noise_class")
+        module.__class__ = module.noise_kind
         for name in _BUFFERS:
             del module._buffers[f"noise_{name}"]
 
@@ -120,5 +121,5 @@ def _class(kind: type, pairs: bool) -> Any:
         base = {nn.Linear: _Linear, nn.Embedding: _Embedding}.get(kind)
         bases = (base,) if base else (_Norm, kind)
         name = f"Perturbed{kind.__name__}"
-        made = _classes[kind, pairs] = type(name, bases, {"noise_pairs": pairs})
+        made = _classes[kind, pairs] = type(name, bases, {"noise_pairs": pairs, "noise_kind": kind})
     return made

@@ -235,8 +235,7 @@ def _restrict(request: dict[str, Any], numbers: list[int]) -> None:
 def _bound_reservations(size: int) -> None:
     """Refuse at once what could not be held anyway: a number of 500 MB would else be written page
     by page until the limit on memory in use ends it. What was mapped before the fork is free."""
-    with open("/proc/self/statm", "rb", buffering=0) as file:
-        mapped = int(file.read().split()[5]) * _PAGE
+    mapped = _statm(5)
     _, most = resource.getrlimit(resource.RLIMIT_DATA)
     if most == resource.RLIM_INFINITY or mapped + size < most:
         resource.setrlimit(resource.RLIMIT_DATA, (mapped + size, mapped + size))
@@ -254,8 +253,13 @@ def _filter(code: bytes, pid_at: int) -> None:
 
 def _own_bytes() -> int:
     """What this process holds, for the caller to see it grow."""
+    return _statm(1)
+
+
+def _statm(field: int) -> int:
+    """Bytes by a field of /proc/self/statm: 1 is what is resident, 5 data and stacks as mapped."""
     with open("/proc/self/statm", "rb", buffering=0) as file:
-        return int(file.read().split()[1]) * _PAGE
+        return int(file.read().split()[field]) * _PAGE
 
 
 def _prctl(option: int, value: int) -> None:
