@@ -18,8 +18,9 @@ from typing import Any
 import pytest
 from attacks import escapes
 
-from proofgym.lean import assembly, checker, file, judge, policy, runner
+from proofgym.lean import assembly, checker, embedded, file, judge, policy, runner, server_process
 from proofgym.lean.messages import Message
+from proofgym.lean.server_process import INSIDE
 from proofgym.sandboxes import bubblewrap, limits_only, namespaces, sandbox, seccomp
 from proofgym.types import Status, Verdict
 
@@ -28,7 +29,8 @@ Switch = Callable[[pytest.MonkeyPatch], None]
 RULES = (
     *("oversize", "encoding", "control_character", "unproved", "command", "attribute", "code"),
     *("trusted", "brackets", "column_0", "unclosed_comment", "unclosed_string", "unclosed_name"),
-    *("ambiguous_comment", "ambiguous_quote", "interpolation"),
+    *("ambiguous_comment", "ambiguous_quote", "ambiguous_string", "ambiguous_name"),
+    *("ambiguous_number", "interpolation", "skip_kernel"),
 )
 LIMITS = ("wall", "cpu", "memory", "output", "threads", "heartbeats")
 
@@ -136,6 +138,17 @@ def _filter(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(seccomp, "compute_only_bytes", lambda: (allow * 2, 12))
 
 
+def _kernel(patch: pytest.MonkeyPatch) -> None:
+    """Lean as it comes: its option to leave the kernel out has its effect."""
+    folder = _scratch(patch)
+    for script in INSIDE.glob("*.py"):
+        shutil.copy(script, folder)
+    for name, call in (("host.py", "(lean)"), ("forkserver.py", "(library)")):
+        _change(folder / name, (f"    require_kernel{call}\n", ""))
+    patch.setattr(server_process, "INSIDE", folder)
+    patch.setattr(embedded, "HOST", folder / "host.py")
+
+
 def _environment(patch: pytest.MonkeyPatch) -> None:
     import os
 
@@ -143,7 +156,7 @@ def _environment(patch: pytest.MonkeyPatch) -> None:
 
 
 def _stack(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(runner, "STACK_KIB", 1 << 20)
+    patch.setattr(runner, "STACK_KIB", 1 << 19)
 
 
 def _filesystem(patch: pytest.MonkeyPatch) -> None:
@@ -175,16 +188,26 @@ def _process_tree(patch: pytest.MonkeyPatch) -> None:
 
 def _changed_launcher(patch: pytest.MonkeyPatch, *changes: tuple[str, str]) -> None:
     """A copy of the launcher, beside a copy of what it imports, with parts of it replaced."""
-    text = namespaces.LAUNCHER.read_text(encoding="utf-8")
+    folder = _scratch(patch)
+    for name in ("processes.py", "launcher.py"):
+        shutil.copy(namespaces.LAUNCHER.with_name(name), folder)
+    _change(folder / "launcher.py", *changes)
+    patch.setattr(namespaces, "LAUNCHER", folder / "launcher.py")
+
+
+def _scratch(patch: pytest.MonkeyPatch) -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="changed-"))
+    weakref.finalize(patch, shutil.rmtree, folder, ignore_errors=True)
+    folder.chmod(0o755)
+    return folder
+
+
+def _change(file: Path, *changes: tuple[str, str]) -> None:
+    text = file.read_text(encoding="utf-8")
     for old, new in changes:
         assert text.count(old) == 1, old
         text = text.replace(old, new)
-    folder = Path(tempfile.mkdtemp(prefix="changed-launcher-"))
-    weakref.finalize(patch, shutil.rmtree, folder, ignore_errors=True)
-    folder.chmod(0o755)
-    shutil.copy(namespaces.LAUNCHER.with_name("processes.py"), folder)
-    (folder / "launcher.py").write_text(text, encoding="utf-8")
-    patch.setattr(namespaces, "LAUNCHER", folder / "launcher.py")
+    file.write_text(text, encoding="utf-8")
 
 
 def _changed_bubblewrap(patch: pytest.MonkeyPatch, without: str) -> None:
@@ -212,6 +235,7 @@ DEFENCES: dict[str, Switch] = {
     "full_names": _full_names,
     "root_names": _root_names,
     "origin": _origin,
+    "kernel": _kernel,
     "filter": _filter,
     "environment": _environment,
     "stack": _stack,
@@ -257,7 +281,7 @@ TEETH = [
     Tooth("encoding", ("invalid UTF-8", "high_surrogate"), shows="surrogates not allowed"),
     Tooth("control_character", ("NUL bytes", "in_a_comment")),
     Tooth("unproved", ("sorry", "unused_alternative")),
-    Tooth("command", ("instances and options", "skip_kernel")),
+    Tooth("command", ("instances and options", "unused_option")),
     Tooth("attribute", ("instances and options", "harmless_looking")),
     Tooth("code", ("metaprogramming", "unused_native")),
     Tooth("trusted", ("sorry", "unused_constant")),
@@ -268,6 +292,11 @@ TEETH = [
     Tooth("unclosed_name", ("early end", "name_bare"), ("no_error", "signed")),
     Tooth("ambiguous_comment", ("comments", "after_symbol")),
     Tooth("ambiguous_quote", ("comments", "quote_unused")),
+    Tooth("ambiguous_string", ("hidden words", "string_unused")),
+    Tooth("ambiguous_name", ("hidden words", "name_unused")),
+    Tooth("ambiguous_number", ("hidden words", "number_unused")),
+    Tooth("skip_kernel", ("hidden words", "kernel_option_named")),
+    Tooth("kernel", ("instances and options", "skip_kernel"), ("skip_kernel", "command")),
     Tooth("interpolation", ("comments", "brace_in_string")),
     Tooth("no_error", ("early end", "prose_bare")),
     Tooth("signed", ("exit status", "exit_0"), _SCAN),

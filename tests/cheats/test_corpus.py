@@ -14,7 +14,7 @@ from styles import proofs
 from switches import DEFENCES, LIMITS, scan_off
 
 from proofgym.errors import ToolchainError
-from proofgym.lean import embedded
+from proofgym.lean import embedded, policy
 from proofgym.lean.toolchain import Toolchain, find_toolchain
 from proofgym.sandboxes import choose_sandbox
 from proofgym.types import Status
@@ -33,6 +33,14 @@ SECONDS = 60.0
 def checkers() -> Iterator[Checkers]:
     with Checkers(find_toolchain("embedded"), choose_sandbox()) as made:
         yield made
+
+
+def test_hidden_words_are_seen(checkers: Checkers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the reader of Lean text, with the rule switched off that needs no reader."""
+    kinds = [it for it in CLASSES["hidden words"] if it.name != "kernel_option_named"]
+    monkeypatch.setattr(policy, "_SKIP_KERNEL", "\0")
+    refused = [(it.name, checkers.judge(it).detail.get("policy")) for it in kinds]
+    assert [it for it in refused if it[1] is None] == []
 
 
 def _wrong(checkers: Checkers, attacks: list[Attack]) -> list[str]:

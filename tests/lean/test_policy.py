@@ -44,6 +44,12 @@ ORDINARY = [
     "  have h2: ∀ n, n - 1 -1 = n := by decide\n  exact h2",
     "  exact (1 : Int) - -1 = a / -b",
     "  exact ⟪x, y⟫ = ⌊z⌋ ∧ ‖w‖ = √2",
+    "  have été := 1\n  exact naïve_lemma été ß",
+    "  exact (sᶜ ∩ tᶜ)ᶜ.foo ∧ x⁻¹ * x² = Rˣ ∧ Mᵀ i j",
+    "  exact ∑' i, f i = g ⁻¹' s ∩ f '' t' ∧ xs[0]'h = a",
+    "  norm_num [0x1F, 1e5, 1.5e-3, 2_000]; exact h.1.2.foo",
+    "  intro hⱼ xⱼ' i₁₂\n  exact f →ₗ[R] g ≃+* h ∘L k",
+    '  exact s!"abc" = toString "a" ++ m!"b" ∧ "\\n\\x41\\u0041" = ""',
 ]
 
 REFUSED = [
@@ -60,9 +66,9 @@ REFUSED = [
     ("  trivial axiom cheat : False", "command"),
     ("  exact 1.axiom", "command"),
     ("  exact (h).theorem", "command"),
-    ("  exact 2theorem", "command"),
+    ("  exact 2theorem", "ambiguous_number"),
     ("  exact ¬theorem", "command"),
-    ("  set_option debug.skipKernelTC true in trivial", "command"),
+    ("  set_option debug.skipKernelTC true in trivial", "skip_kernel"),
     ("  open Classical in trivial", "command"),
     ("  trivial\nend Foo", "command"),
     ("  trivial\n#eval 1", "command"),
@@ -106,6 +112,22 @@ REFUSED = [
 ]
 
 HIDDEN = [
+    "  intro é' '\"' axiom foo : False --'\"'",
+    "  exact Nat ×' '\"' axiom foo : False --'\"'",
+    "  exact xs[0]' '\"' axiom foo : False --'\"'",
+    "  exact 0x1axiom foo : False",
+    "  exact 0b1axiom foo : False",
+    "  exact 1e5axiom foo : False",
+    "  exact a →gaxiom foo : False",
+    "  exact a ∘Laxiom foo : False",
+    "  exact a [ZMODaxiom foo : False",
+    "  exact aᶜaxiom foo : False",
+    "  exact aᶜ'axiom foo : False",
+    "  exact éaxiom foo : False",
+    "  exact a →r'«' axiom foo : False --»",
+    '  exact a ↪r"\\" axiom foo : False --"',
+    '  exact "\\q" axiom foo : False --"',
+    "  exact ₁axiom foo : False",
     # Each would hide the command from a reader that tokenises differently from Lean.
     "  rw [<--h] axiom foo : False",
     "  exact {x //-1 < x} theorem foo : False := x -/",

@@ -15,7 +15,7 @@ from itertools import pairwise
 from proofgym.lean.assembly import KEPT, Assembled, ask_axioms, make_ending
 from proofgym.lean.policy import CODE, COMMANDS, UNPROVED, Refusal, check_characters, scan
 from proofgym.lean.statement import Statement
-from proofgym.lean.tokens import Ambiguous, Token, tokens
+from proofgym.lean.tokens import Ambiguous, Token, readings, tokens
 
 DECLARATIONS = ("theorem", "lemma")
 
@@ -79,8 +79,9 @@ def _begins(text: str, token: Token) -> bool:
 def _scan_command(text: str, token: Token, end: int) -> Refusal | None:
     rest = token.start + len(token.text)
     if token.text == "open":
-        for other in tokens(text[rest:end]):
-            is_word = other.kind == "name" and other.text not in _NOT_OPENED
+        opened = text[rest:end]
+        for other in tokens(opened):
+            is_word = other.kind == "name" and not any(readings(opened, other, _NOT_OPENED))
             if not (is_word or other.kind == "comment" or other.text in "()"):
                 what = f"`open` takes names alone, not `{other.text}`"
                 return _refuse(text, rest + other.start, "command", what)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from proofgym.lean.tokens import Ambiguous, Token, tokens
+from proofgym.lean.tokens import Ambiguous, Token, readings, tokens
 
 MAX_BYTES = 64 * 1024
 
@@ -44,7 +44,8 @@ name is lost; names that merely contain them (`end1`, `h.end`, `«theorem»`) ar
 
 CODE = frozenset(
     """
-    by_elab dbg_trace eval% idbg implemented_by include_bytes include_str native_decide run_tac
+    by_elab dbg_trace eval% idbg implemented_by include_bytes include_str native «native»
+    native_decide run_tac
     """.split()  # noqa: SIM905
 )
 """Words that run code while Lean elaborates, read files, or trust compiled code."""
@@ -57,13 +58,20 @@ TRUSTED = frozenset(
 )
 """Constants that step around the kernel; no proof needs them by name."""
 
+_REFUSED = {
+    **{it: ("code", f"`{it}` runs code, reads files or trusts compiled code") for it in CODE},
+    **{it: ("command", f"`{it}` would begin or change a declaration") for it in COMMANDS},
+    **{it: ("unproved", f"`{it}` leaves something unproved") for it in UNPROVED},
+}
+"""(slug, message) of each word that is refused wherever Lean could read it."""
+
+_SKIP_KERNEL = "skipKernelTC"
 _CLAUSES = frozenset({"where", "termination_by", "decreasing_by"})
 """Words that continue a declaration and are usually written at column 0."""
 
 _CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 _PAIRS = {")": "(", "]": "[", "}": "{", "⟩": "⟨"}
 _COMMAND_MARK = re.compile(r"#[a-z_]{2,}")
-_NATIVE = re.compile(r"native\s*:=")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +114,8 @@ def _at(proof: str, offset: int, slug: str, message: str) -> Refusal:
 
 
 def check_characters(proof: str, max_bytes: int = MAX_BYTES) -> Iterator[Refusal]:
-    """Size, encoding, control characters."""
+    """Size, encoding, control characters, and the option that leaves the kernel out: its name is
+    refused wherever it stands, so that this rests on no reading of the text."""
     try:
         size = len(proof.encode())
     except UnicodeEncodeError as error:
@@ -117,6 +126,8 @@ def check_characters(proof: str, max_bytes: int = MAX_BYTES) -> Iterator[Refusal
     if match := _CONTROL.search(proof):
         what = f"control character {match.group()!r}"
         yield _at(proof, match.start(), "control_character", what)
+    if (start := proof.find(_SKIP_KERNEL)) >= 0:
+        yield _at(proof, start, "skip_kernel", f"`{_SKIP_KERNEL}` leaves the kernel's check out")
 
 
 def _words(proof: str, read: list[Token]) -> Iterator[Refusal]:
@@ -141,16 +152,8 @@ def _word(proof: str, token: Token) -> tuple[str, str] | None:
         return None
     if token.kind != "name":
         return None
-    # `gen_injective_theorems%` and the like: Lean's token goes on where the name stops.
-    forms = {token.text, proof[token.start : token.start + len(token.text) + 1]}
-    if forms & UNPROVED:
-        return "unproved", f"`{token.text}` leaves something unproved"
-    if forms & COMMANDS:
-        return "command", f"`{token.text}` would begin or change a declaration"
-    if _NATIVE.match(proof, token.start):
-        return "code", "`native :=` trusts compiled code"
-    if forms & CODE:
-        return "code", f"`{token.text}` runs code or reads files"
+    for word in readings(proof, token, _REFUSED):
+        return _REFUSED[word]
     last = token.text.rpartition(".")[2].strip("«»")
     if last in TRUSTED:
         return "trusted", f"`{token.text}` steps around the kernel"

@@ -1,15 +1,23 @@
 """Reads Lean text as Lean's own lexer would, as far as safety needs it.
 
 The reader never has to be complete: it must not take for a comment, a string or part of a name
-what Lean would read as code, since that could hide a command. So wherever Lean's reading would
-depend on its token table, which grows with every notation, the text is refused as ambiguous
-(`Ambiguous`); ordinary proofs contain no such place.
+what Lean would read as code, since that could hide a command. Lean's reading depends on its
+version and on its token table, which grows with every notation. Three rules keep apart from both:
+
+- What hides its content (a string, a character, a comment, a «name») must begin where no longer
+  token can have swallowed its first mark: after a blank, a comma or an opening bracket. Anywhere
+  else the text is refused as ambiguous (`Ambiguous`); ordinary proofs contain no such place.
+- A name is taken as a whole and in each way that it could fall apart (`readings`): at letters
+  that not every Lean knows, and behind a symbol whose token could end in letters, as `→g` does.
+- A number ends where Lean's ends, and nothing may stick to it.
+
+Reading text in smaller pieces than Lean does is always safe: then more is seen, not less.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -34,23 +42,22 @@ class Ambiguous(Exception):
 
 
 def is_name_start(char: str) -> bool:
-    """Lean's `isIdFirst`, for the classes that every Lean 4 shares."""
-    return (char.isascii() and char.isalpha()) or char == "_" or _is_letter_like(char)
+    """Lean's `isIdFirst`, and any letter that some Lean may know."""
+    letter = _is_letter(char) and not _is_subscript(char)
+    return (char.isascii() and char.isalpha()) or char == "_" or letter
 
 
 def is_name_rest(char: str) -> bool:
-    """Lean's `isIdRest`."""
-    return (
-        (char.isascii() and char.isalnum())
-        or char in "_'!?"
-        or _is_letter_like(char)
-        or "₀" <= char <= "₉"
-        or "ₐ" <= char <= "ₜ"
-        or "ᵢ" <= char <= "ᵪ"
-    )
+    """Lean's `isIdRest`, and any letter or digit that some Lean may know."""
+    return (char.isascii() and char.isalnum()) or char in "_'!?" or _is_letter(char)
 
 
-def _is_letter_like(char: str) -> bool:
+def _is_letter(char: str) -> bool:
+    return not char.isascii() and (_is_common(char) or (char.isalnum() and char not in "λΠΣ"))
+
+
+def _is_common(char: str) -> bool:
+    """Whether a character outside ASCII is part of names in every Lean 4."""
     return (
         ("α" <= char <= "ω" and char != "λ")
         or ("Α" <= char <= "Ω" and char not in "ΠΣ")
@@ -58,7 +65,50 @@ def _is_letter_like(char: str) -> bool:
         or "ἀ" <= char <= "῾"
         or "℀" <= char <= "⅏"
         or "𝒜" <= char <= "𝖟"
+        or _is_subscript(char)
     )
+
+
+def _is_subscript(char: str) -> bool:
+    return "₀" <= char <= "₉" or "ₐ" <= char <= "ₜ" or "ᵢ" <= char <= "ᵪ"
+
+
+def is_doubtful(char: str) -> bool:
+    """A letter to some versions of Lean and not to others (`é`, `ⱼ`), or to none yet (`ᶜ`)."""
+    return _is_letter(char) and not _is_common(char)
+
+
+def readings(text: str, name: Token, words: Container[str]) -> Iterator[str]:
+    """Whatever of `words` Lean may see in a name: the name itself, also with the mark behind it,
+    as in `foo%`; its pieces between doubtful letters; and what a token that ends in letters leaves
+    of it, as `→g` does of `gend`."""
+    whole = name.text
+    found = [whole, text[name.start : name.start + len(whole) + 1]]
+    before = text[name.start - 1 : name.start] if name.start else " "
+    if before not in _APART:
+        found += _endings(whole, capitals=before in _OPENING)
+    if not whole.isascii():
+        first, *others = "".join(" " if is_doubtful(it) else it for it in whole).split(" ")
+        found.append(first)
+        for piece in (other.lstrip("'!?") for other in others):
+            found += [piece, *_endings(piece)]
+    return (word for word in found if word in words)
+
+
+def _endings(name: str, capitals: bool = False) -> Iterator[str]:
+    """What is left of a name behind letters at its beginning; `capitals`: behind such alone."""
+    first = name.partition(".")[0]
+    for at in range(1, len(first)):
+        if not first[:at].isalnum() or (capitals and not first[:at].isupper()):
+            return
+        yield first[at:]
+
+
+_OPENING = "([{⟨"
+_CLEAN = f" \n,{_OPENING}"
+"""No token goes on behind these, but for `[` with capitals, as in `[ZMOD n]`."""
+_APART = " \n,)]}⟩.;:@|‖¬↑←·"
+"""Characters after which a name is read as it stands: no token has letters behind them."""
 
 
 def tokens(text: str, strict: bool = True) -> Iterator[Token]:
@@ -97,11 +147,27 @@ def _next(text: str, at: int) -> Token:
     if char == "'":
         return _quote(text, at)
     if char.isascii() and char.isdigit():
-        end = at
-        while end < len(text) and text[end].isascii() and (text[end].isdigit() or text[end] == "_"):
-            end += 1
-        return Token("number", text[at:end], at)
+        return _number(text, at)
     return Token("symbol", char, at)
+
+
+def _begins_clean(text: str, at: int) -> bool:
+    return at == 0 or text[at - 1] in _CLEAN
+
+
+_NUMBER = re.compile(
+    r"0[xX][0-9a-fA-F_]+|0[bB][01_]+|0[oO][0-7_]+|[0-9][0-9_]*(?:[eE][+-]?[0-9]+)?"
+)
+
+
+def _number(text: str, at: int) -> Token:
+    match = _NUMBER.match(text, at)
+    assert match is not None
+    follows = text[match.end() : match.end() + 1]
+    if follows and (follows == "«" or (follows.isascii() and is_name_rest(follows))):
+        why = f"a number directly before {follows!r} (put a space between)"
+        raise Ambiguous("ambiguous_number", why, at, match.group())
+    return Token("number", match.group(), at)
 
 
 def _comment(text: str, at: int) -> Token:
@@ -113,7 +179,7 @@ def _comment(text: str, at: int) -> Token:
     else:
         raise Ambiguous("unclosed_comment", "a comment is opened and never closed", at, whole)
     # After a symbol, as in `<--` or `//-`, Lean's longest token may swallow the first mark.
-    if at and not (text[at - 1] in " \n)]}⟩,;" or _is_plain(text[at - 1])):
+    if not (_begins_clean(text, at) or text[at - 1] in ")]}⟩;" or _is_plain(text[at - 1])):
         why = "a comment mark directly after a symbol (put a space between)"
         raise Ambiguous("ambiguous_comment", why, at, whole)
     if _TWO_WAYS.search(whole) and not whole.startswith("--"):
@@ -128,7 +194,7 @@ _TWO_WAYS = re.compile(r"/-[-!]?/")  # opened only, or closed as well? It depend
 
 
 def _is_plain(char: str) -> bool:
-    return is_name_rest(char) and char not in "'!?"
+    return is_name_rest(char) and char not in "'!?" and not is_doubtful(char)
 
 
 def _comment_end(text: str, at: int) -> int:
@@ -147,6 +213,8 @@ def _name_end(text: str, at: int) -> int:
     """The end of a whole dotted name: `foo.bar`, `Foo.«any thing»`, `x'`."""
     while True:
         if text[at] == "«":
+            if at and is_name_rest(text[at - 1]):  # or the `'` of a symbol, and a character `'«'`
+                raise Ambiguous("ambiguous_name", "« directly after a name or quote", at)
             closing = text.find("»", at)
             if closing < 0:
                 raise Ambiguous("unclosed_name", "« is opened and never closed", at)
@@ -161,13 +229,22 @@ def _name_end(text: str, at: int) -> int:
         at += 1
 
 
+_ESCAPE = r"""\\(?:[\\"'nrt]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4})"""
+_STRING = re.compile(rf'"(?:[^"\\]|{_ESCAPE}|\\ *\n *)*"')
+
+
 def _string(text: str, at: int) -> Token:
-    end = at + 1
-    while end < len(text) and text[end] != '"':
-        end += 2 if text[end] == "\\" else 1
-    whole = text[at : end + 1]
-    if end >= len(text):
-        raise Ambiguous("unclosed_string", "a string is opened and never closed", at, whole)
+    if not (_begins_clean(text, at) or text[at - 1] == "!"):  # as in `s!"…"`
+        why = "a string directly after a symbol (put a space between)"
+        raise Ambiguous("ambiguous_string", why, at)
+    match = _STRING.match(text, at)
+    if match is None:
+        why = "a string is never closed, or has an escape that Lean does not know"
+        raise Ambiguous("unclosed_string", why, at, text[at:])
+    return _text_token(match.group(), at)
+
+
+def _text_token(whole: str, at: int) -> Token:
     if "{" in whole:
         raise Ambiguous("interpolation", "a string with `{` could hold code", at, whole)
     return Token("text", whole, at)
@@ -179,27 +256,26 @@ def _raw_string(text: str, at: int) -> Token | None:
         hashes += 1
     if text[hashes : hashes + 1] != '"':
         return None
+    if not _begins_clean(text, at):
+        why = "a raw string directly after a symbol (put a space between)"
+        raise Ambiguous("ambiguous_string", why, at)
     ending = '"' + "#" * (hashes - at - 1)
     end = text.find(ending, hashes + 1)
     if end < 0:
         raise Ambiguous("unclosed_string", "a raw string is opened and never closed", at)
-    whole = text[at : end + len(ending)]
-    if "{" in whole:
-        raise Ambiguous("interpolation", "a string with `{` could hold code", at, whole)
-    return Token("text", whole, at)
+    return _text_token(text[at : end + len(ending)], at)
 
 
-_ESCAPED = re.compile(r"'\\(?:[\\'nrt]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4})'")
+_LITERAL = re.compile(rf"""'(?:{_ESCAPE}|[^'"\\/«-])'""")
+_LIKE_A_LITERAL = re.compile(r"'(?:\\|[^'\\]')")
 
 
 def _quote(text: str, at: int) -> Token:
     """A character literal, or a `'` that belongs to a symbol such as `⁻¹'` or `''`."""
-    if literal := _ESCAPED.match(text, at):
+    clean, after = _begins_clean(text, at), text[at + 1 : at + 2]
+    if clean and (literal := _LITERAL.match(text, at)):
         return Token("text", literal.group(), at)
-    if text[at + 1 : at + 2] == "\\":
-        raise Ambiguous("ambiguous_quote", "a quote that could be a character literal", at)
-    if text[at + 2 : at + 3] == "'" and text[at + 1] != "'":
-        if text[at + 1] in '"-/«':
-            raise Ambiguous("ambiguous_quote", "a character literal of a quote or comment mark", at)
-        return Token("text", text[at : at + 3], at)
+    if (clean and after != "'") or _LIKE_A_LITERAL.match(text, at):
+        why = "a quote that could begin a character literal, or end a symbol"
+        raise Ambiguous("ambiguous_quote", why, at)
     return Token("symbol", "'", at)

@@ -9,8 +9,15 @@ ATTACKS: list[Attack] = [
         "skip_kernel",
         "the kernel's check switched off",
         "  set_option debug.skipKernelTC true in decide +kernel",
-        "command",
+        "skip_kernel",
         statement="theorem no : 1 = 2",
+    ),
+    Attack(
+        "unused_option",
+        "an option set in a branch that is not taken",
+        "  first | trivial | set_option maxRecDepth 9 in trivial",
+        "command",
+        statement="theorem yes : True",
         past_scan="passes",
     ),
     Attack(

@@ -212,7 +212,7 @@ LOOPS += [
     _over(
         "too_long",
         "a right proof that takes longer than is allowed",
-        _HOG.replace("30", "60"),
+        _HOG.replace("30", "90"),
         statement=YES,
         limits={"wall_s": 0.6},  # twice doubled, since it leaves processor time unused
         ends=(Status.TIMEOUT,),
@@ -220,7 +220,7 @@ LOOPS += [
     _over(
         "too_much_work",
         "a right proof that computes more than is allowed",
-        _HOG.replace("30", "45"),
+        _HOG.replace("30", "75"),
         by="cpu",
         statement=YES,
         limits={"cpu_s": 1.0, "wall_s": 100.0},

@@ -3,17 +3,58 @@
 The Lean shared library exports the entry point of the `lean` program; this script loads the
 library and calls it. Nothing of proofgym and nothing outside the standard library is imported,
 so that it starts fast and works inside a sandbox that shows it only itself and the library.
+
+Before Lean reads a file, its option `debug.skipKernelTC` is disconnected (`require_kernel`): a file
+that sets it, however it hides the words from the policy scan, has its proofs checked all the same.
 """
 
 import ctypes
 import os
+import struct
 import sys
+
+_SKIP = "l_Lean_debug_skipKernelTC"
+_NEVER_SET = b"proofgym.kernel.isRequired"
+_FALSE = 1  # boxed
+_OPTION = (0, 2)  # constructor and number of fields of an `Option`: its name, its default
+
+
+def require_kernel(library: ctypes.CDLL) -> bool:
+    """Make Lean, which is initialised, ask another option than `debug.skipKernelTC` whether it may
+    add a declaration unchecked: one that is not registered, so that no file can set it.
+
+    False if this library does not keep that option where 4.x does.
+    """
+    try:
+        place = ctypes.c_size_t.in_dll(library, _SKIP)
+        known = struct.unpack("=HBBQQ", ctypes.string_at(place.value + 4, 20))
+        if (known[2:0:-1], known[4]) != (_OPTION, _FALSE):
+            return False
+        text = ctypes.create_string_buffer(_NEVER_SET)
+        string = _call(library, "lean_mk_string", ctypes.addressof(text))
+        name = _call(library, "l_Lean_Name_mkSimple", string)
+        option = struct.pack("=iHBBQQ", 1, 0, *reversed(_OPTION), name, _FALSE)
+        where = _call(library, "lean_alloc_object", len(option))
+    except (AttributeError, ValueError):
+        return False
+    ctypes.memmove(where, option, len(option))
+    _call(library, "lean_mark_persistent", where)
+    place.value = where
+    return True
+
+
+def _call(library: ctypes.CDLL, name: str, argument: int) -> int:
+    function = getattr(library, name)
+    function.restype = ctypes.c_size_t
+    return int(function(ctypes.c_size_t(argument)))
 
 
 def main(library: str, arguments: list[str]) -> int:
     os.environ.setdefault("UV_USE_IO_URING", "0")  # one kernel thread fewer to start
     # Global, because Lean's interpreter finds compiled code by symbol name in the whole process.
     lean = ctypes.CDLL(library, mode=ctypes.RTLD_GLOBAL)
+    lean.lean_initialize()
+    require_kernel(lean)
     argv = [b"lean", *map(os.fsencode, arguments)]
     array = (ctypes.c_char_p * (len(argv) + 1))(*argv, None)
     return lean.lean_main(len(argv), array)
