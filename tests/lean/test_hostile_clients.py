@@ -264,3 +264,19 @@ def test_a_home_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     assert ended.returncode == 2
     assert "file/proofgym/lean cannot be written (Not a directory)" in ended.stderr
     assert "set XDG_CACHE_HOME" in ended.stderr
+
+
+def test_a_refusal_reaches_who_is_still_sending(hurried: Running) -> None:
+    """Closing at once would throw the answer away: the kernel resets a connection with unread
+    bytes. So the body is read and forgotten, and the connection goes on."""
+    first, size = 100_000, 65 << 20
+    with closing(connect(hurried)) as connection:
+        connection.sendall(request("/api/check", b"x" * first, size))
+        time.sleep(0.2)
+        for sent in range(first, size, 1 << 20):
+            connection.sendall(b"x" * min(1 << 20, size - sent))
+        answer = connection.recv(4096)
+        assert int(answer.split()[1]) == 413
+        connection.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+        answer = answer.partition(b"}")[2] or connection.recv(4096)
+        assert int(answer.split()[1]) == 200

@@ -45,7 +45,7 @@ class Gate:
             return _refusal(429, "too many requests", {"Retry-After": f"{wait:.0f}"})
         length = headers.get(b"content-length", b"0")
         if length.isdigit() and int(length) > self._largest:
-            return _refusal(413, self._too_large(), {"Connection": "close"})
+            return _refusal(413, self._too_large())
         return None
 
     def _is_known(self, authorization: bytes) -> bool:
@@ -64,7 +64,7 @@ class Gate:
             message = await receive()
             seen += len(message.get("body", b""))
             if seen > self._largest:
-                raise HTTPException(413, self._too_large(), {"Connection": "close"})
+                raise HTTPException(413, self._too_large())
             return message
 
         return bounded
@@ -102,5 +102,5 @@ class Rate:
         return 0.0 if allowed else max(1.0, -(-(1 - tokens) // self._rate))
 
 
-def _refusal(status: int, detail: str, headers: dict[str, str]) -> JSONResponse:
+def _refusal(status: int, detail: str, headers: dict[str, str] | None = None) -> JSONResponse:
     return JSONResponse({"detail": detail}, status, headers)
