@@ -134,7 +134,7 @@ def test_a_program_that_does_not_exist_is_its_own_fault(work: Workspace) -> None
 
 
 @pytest.mark.parametrize(
-    "argv", [[], [""], ["sh", "-c", "echo a\0b"], ["echo", "\ud800"], ["echo", "x" * 200_000]]
+    "argv", [[""], ["sh", "-c", "echo a\0b"], ["echo", "\ud800"], ["echo", "x" * 200_000]]
 )
 def test_words_that_no_program_can_get_are_the_commands_fault(
     work: Workspace, argv: list[str]
@@ -146,6 +146,14 @@ def test_words_that_no_program_can_get_are_the_commands_fault(
 def test_a_line_in_the_place_of_words_is_refused(work: Workspace) -> None:
     with pytest.raises(SandboxError, match="must be a list of words"):
         work.run("echo hi")
+    for argv in (None, [], (), [1], ["echo", None], {"echo"}, 3, b"echo"):
+        with pytest.raises(SandboxError, match=r"^argv (=|holds) .*: must be "):
+            work.run(argv)
+    for env in (["A=1"], {"A": 1}, {1: "a"}):
+        with pytest.raises(SandboxError, match=r"^env.*: must be "):
+            work.run(["true"], env=env)
+    with pytest.raises(SandboxError, match=r"^cancel = 3: must be a `Cancel\(\)`"):
+        work.run(["true"], cancel=3)
     with pytest.raises(SandboxError, match="stdin is str: must be bytes"):
         work.run(["cat"], stdin="text")
     with pytest.raises(SandboxError, match="must be bytes"):

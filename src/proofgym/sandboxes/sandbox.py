@@ -18,7 +18,13 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from proofgym.errors import SandboxError
-from proofgym.sandboxes.asked import check_bytes, check_environment, check_files, check_words
+from proofgym.sandboxes.asked import (
+    check_bytes,
+    check_cancel,
+    check_environment,
+    check_files,
+    check_words,
+)
 from proofgym.sandboxes.cancel import Cancel
 from proofgym.sandboxes.cancellation import current
 from proofgym.sandboxes.limits import Limits
@@ -142,6 +148,7 @@ class Sandbox(ABC):
         """
         check_words(argv)
         check_environment(env or {})
+        check_cancel(cancel)
         check_files(files or {})
         check_bytes("stdin", stdin)
         if missing := _missing([argv[0], *map(str, read_only)]):

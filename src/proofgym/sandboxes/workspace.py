@@ -23,7 +23,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from proofgym.errors import SandboxError, nearest
-from proofgym.sandboxes.asked import check_bytes, check_words
+from proofgym.sandboxes.asked import check_bytes, check_cancel, check_list, check_variables
 from proofgym.sandboxes.cancel import Cancel
 from proofgym.sandboxes.inside.tree import Entry, is_plain, write_tree
 from proofgym.sandboxes.limits import Limits
@@ -69,7 +69,7 @@ class Workspace:
 
     def put(self, name: str, data: bytes, executable: bool = False) -> None:
         """Create or replace a file."""
-        if not is_plain(name):
+        if not isinstance(name, str) or not is_plain(name):
             raise SandboxError(f"{name!r} is no plain relative name of a file")
         check_bytes(f"the content of {name!r}", data)
         self._tree = {**self._tree, name: Entry("file", 0o755 if executable else 0o644, data)}
@@ -104,10 +104,14 @@ class Workspace:
 
         A program that cannot be started ends with status 127. The files stay as they were where
         none could be had from the sandbox: it was ended for its time or memory, say.
+
+        Raises:
+            SandboxError: an argument has a wrong type, or the workspace is closed.
         """
-        if isinstance(argv, str):
-            check_words(argv)
+        check_list(argv)
+        check_variables(env or {})
         check_bytes("stdin", stdin)
+        check_cancel(cancel)
         command = Command(tuple(argv), env or {}, stdin)
         with self._turn, ExitStack() as stack:
             if self._all.cancelled:
