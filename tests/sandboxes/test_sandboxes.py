@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import pickle
 import signal
 import socket
 import subprocess
@@ -12,7 +14,7 @@ import textwrap
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -385,6 +387,25 @@ def test_choice_refuses_too_little(monkeypatch: pytest.MonkeyPatch) -> None:
         choose_sandbox({"scratch"})
     with pytest.raises(SandboxError, match="did you mean 'network'"):
         choose_sandbox({"netwrk"})
+    with pytest.raises(SandboxError, match=r"'network' is no list of protections.*\('network',\)"):
+        choose_sandbox("network")
+    for wrong in (None, 3, [3], ["network", None]):
+        with pytest.raises(SandboxError, match="no list of protections|no such protection"):
+            choose_sandbox(wrong)
+
+
+def test_what_else_there_is_is_said_where_the_asked_for_cannot_be_had(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(choose, "_working", [LimitsOnly()])
+    monkeypatch.setattr(choose, "_refusals", {"bubblewrap": "bwrap is not installed"})
+    with pytest.raises(SandboxError) as caught:
+        choose_sandbox(name="bubblewrap")
+    assert "bubblewrap: bwrap is not installed\navailable here:\n  limits_only (" in str(
+        caught.value
+    )
+    with pytest.raises(SandboxError, match="no other that works here gives with scratch either"):
+        choose_sandbox({"scratch"}, "bubblewrap")
 
 
 def test_protections_are_known_words() -> None:
@@ -410,6 +431,17 @@ def test_limits_that_count_are_whole() -> None:
     for name in ("memory_bytes", "processes", "output_bytes", "scratch_bytes"):
         with pytest.raises(ConfigError, match=f"Limits.{name} = 1.5: must be a whole number"):
             Limits(**{name: 1.5})
+
+
+def test_a_limit_that_does_not_exist_is_told_the_nearest() -> None:
+    with pytest.raises(ConfigError, match=r"Limits has no field 'wall'; did you mean 'wall_s'\?"):
+        Limits(wall=3)
+    with pytest.raises(ConfigError, match=r"Limits\.wall_s is given twice"):
+        Limits(3, wall_s=3)
+    with pytest.raises(ConfigError, match="Limits takes at most 6 values, not 7"):
+        Limits(1, 2, 3, 4, 5, 6, 7)
+    limits = replace(Limits(3), cpu_s=4)
+    assert pickle.loads(pickle.dumps(limits)) == copy.deepcopy(limits) == Limits(wall_s=3, cpu_s=4)
 
 
 @pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf"), "soon", None])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import Any, Protocol
 
 from pydantic import Field, field_validator
 
@@ -48,9 +48,9 @@ class Lean(Config):
         except SandboxError as error:
             raise ValueError(str(error)) from None
 
-    @field_validator("require")
+    @field_validator("require", mode="before")
     @classmethod
-    def _known(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+    def _known(cls, names: Any) -> Any:
         from proofgym.sandboxes.choose import check_protections
 
         try:

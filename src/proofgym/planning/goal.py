@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import Annotated
 
-from proofgym.errors import ConfigError
+from pydantic import Field
+
+from proofgym.config import Config
 from proofgym.planning.trial import Row
 
 _CLOSE = 1.01  # what a step's luck changes anyway
 
 
-@dataclass(frozen=True, slots=True)
-class Goal:
+class Goal(Config):
     """What a pool should reach."""
 
-    wait_s: float = 0.1
+    wait_s: Annotated[float, Field(ge=0)] = 0.1
     """99 of 100 completions wait at most this long."""
-    premium: float = 0.25
+    premium: Annotated[float, Field(ge=0)] = 0.25
     """Reaching it may cost this share more than the cheapest pool."""
-
-    def __post_init__(self) -> None:
-        for name in ("wait_s", "premium"):
-            if not getattr(self, name) >= 0:
-                raise ConfigError(f"{name} = {getattr(self, name)}: must be at least 0")
 
     def choose(self, rows: Iterable[Row]) -> Row:
         """The smallest pool among the cheapest, then quickest, of those that reach the goal."""

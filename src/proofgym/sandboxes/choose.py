@@ -62,10 +62,13 @@ def check_name(name: str) -> str:
 
 def check_protections(names: Iterable[str]) -> frozenset[str]:
     """These names as a set. Raises SandboxError for one that is no protection."""
-    needed = frozenset(names)
-    for item in sorted(needed - frozenset(PROTECTIONS)):
-        raise SandboxError(f"no such protection {item!r}; {nearest(item, PROTECTIONS)}")
-    return needed
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise SandboxError(f"{names!r:.80} is no list of protections: write {_as_list(names)!r}")
+    needed = list(names)
+    for item in needed:
+        if item not in list(PROTECTIONS):
+            raise SandboxError(f"no such protection {item!r}; {nearest(item, PROTECTIONS)}")
+    return frozenset(needed)
 
 
 def _probe_all() -> list[Sandbox]:
@@ -108,12 +111,28 @@ def _warn(sandbox: Sandbox) -> None:
 
 
 def _explain(needed: frozenset[str], name: str | None) -> str:
-    lines = [f"no sandbox gives {', '.join(sorted(needed)) or 'even a plain run'} here"]
-    for sandbox in _probe_all():
-        lines.append(f"  {sandbox.describe()}")
-    lines += [f"  {key}: {why}" for key, why in _refusals.items()]
     if name is not None:
-        wanted = f" with {', '.join(sorted(needed))}" if needed else ""
-        lines[0] = f"sandbox {name!r}{wanted} cannot be had here"
+        return _explain_one(needed, name)
+    lines = [f"no sandbox gives {', '.join(sorted(needed)) or 'even a plain run'} here"]
+    lines += [f"  {sandbox.describe()}" for sandbox in _probe_all()]
+    lines += [f"  {key}: {why}" for key, why in _refusals.items()]
     lines.append("install bubblewrap, or allow user namespaces, or lower the minimum")
     return "\n".join(lines)
+
+
+def _explain_one(needed: frozenset[str], name: str) -> str:
+    """Why not the backend that was asked for by name, and which could take its place."""
+    wanted = f" with {', '.join(sorted(needed))}" if needed else ""
+    working = {sandbox.name: sandbox for sandbox in _probe_all()}
+    own = working.get(name)
+    why = own.describe() if own else f"{name}: {_refusals.get(name, 'it does not work')}"
+    fitting = [it for it in working.values() if needed <= it.protections]
+    lines = [f"sandbox {name!r}{wanted} cannot be had here", f"  {why}"]
+    if not fitting:
+        return "\n".join([*lines, f"no other that works here gives{wanted or ' anything'} either"])
+    lines += [f"available here{wanted}:", *(f"  {it.describe()}" for it in fitting)]
+    return "\n".join([*lines, "name one of these, or none: then the first is taken"])
+
+
+def _as_list(names: object) -> tuple[str, ...]:
+    return tuple(names.replace(",", " ").split()) if isinstance(names, str) else ("network",)

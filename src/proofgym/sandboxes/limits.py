@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from numbers import Integral, Real
 from typing import Any
 
-from proofgym.errors import ConfigError
+from proofgym.errors import ConfigError, nearest
 
 MIB = 1 << 20
 _SECONDS = 1e9  # what every clock and timer of the kernel's can hold
@@ -19,7 +19,8 @@ class Limits:
     """Upper bounds of one run. Whatever goes over one of them ends the whole process tree.
 
     Raises:
-        ConfigError: a value is no number above 0, or no whole one where it must be.
+        ConfigError: a value is no number above 0, or no whole one where it must be; or a name is
+            no field's.
     """
 
     wall_s: float = 10.0
@@ -34,6 +35,18 @@ class Limits:
     """Standard output and standard error together."""
     scratch_bytes: int = 64 * MIB
     """Files in the scratch folder (the working directory, the only place to write)."""
+
+    def __new__(cls, *values: Any, **named: Any) -> Limits:
+        """Refuses a name that is none of ours, as `Config` does: no bare TypeError."""
+        names = [item.name for item in fields(cls)]
+        if len(values) > len(names):
+            raise ConfigError(f"Limits takes at most {len(names)} values, not {len(values)}")
+        for name in named:
+            if name not in names:
+                raise ConfigError(f"Limits has no field {name!r}; {nearest(name, names)}")
+            if name in names[: len(values)]:
+                raise ConfigError(f"Limits.{name} is given twice")
+        return object.__new__(cls)
 
     def __post_init__(self) -> None:
         for item in fields(self):
