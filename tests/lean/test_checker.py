@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from proofgym.errors import TaskError
+from proofgym.errors import TaskError, VerifierError
 from proofgym.lean import embedded, judge, server_process
 from proofgym.lean.checker import LEAN_LIMITS, LeanChecker, patient
 from proofgym.lean.toolchain import Toolchain, find_toolchain
@@ -297,6 +298,27 @@ def test_faults_of_the_machinery_are_no_score(
         assert len(calls) == 3
         made.check(*RIGHT[0])
         assert len(calls) == 6
+
+
+@pytest.mark.parametrize(
+    ("choice", "words"),
+    [
+        ({"level": "kernal"}, "level = 'kernal': did you mean 'kernel'"),
+        ({"mode": "bach"}, "mode = 'bach': did you mean 'batch'"),
+        ({"workers": 0}, "workers = 0"),
+        ({"batch": -1}, "batch = -1"),
+        ({"heartbeats": 1.5}, "heartbeats = 1.5"),
+    ],
+)
+def test_a_wrong_choice_is_refused(
+    toolchain: Toolchain, choice: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(VerifierError, match=words):
+        LeanChecker(toolchain, choose_sandbox(), **choice)
+
+
+def test_letters_of_every_language(checker: LeanChecker) -> None:
+    assert checker.check("theorem été : 1 = 1", "  have naïve := 1\n  rfl").reward == 1.0
 
 
 def test_a_missing_toolchain_is_no_score(toolchain: Toolchain) -> None:

@@ -68,6 +68,16 @@ def test_a_sorry_outside_a_theorem_counts() -> None:
     assert report.verdict.status is Status.FAILED
 
 
+def test_a_file_that_takes_too_long_says_so() -> None:
+    endless = "example : True := by\n  repeat (have : True := trivial)\n  trivial\n"
+    report = check_file(
+        f"theorem a : True := trivial\n{endless}theorem b : 1 = 1 := rfl\n", wall_s=2
+    )
+    assert report.verdict.status is Status.TIMEOUT
+    assert "after 2 s" in report.verdict.message
+    assert {it.status for _, it in report.theorems} == {Status.TIMEOUT}
+
+
 def test_nothing_to_prove_is_no_proof() -> None:
     assert check("def x := 1\n").verdict.message == "there is no theorem in the file"
     assert check("theorem t : True := trivial\n#exit\n").verdict.status is not Status.PASSED

@@ -93,6 +93,31 @@ def test_a_header_with_definitions(toolchain: Toolchain) -> None:
         assert wrong.status is Status.FAILED
 
 
+def test_a_header_with_variables(toolchain: Toolchain) -> None:
+    """A theorem takes up instances that an axiom would leave out."""
+    header = "class Foo (p : Prop) : Prop where holds : p\nvariable (p : Prop) [Foo p]"
+    made = LeanChecker(toolchain, choose_sandbox(), header=header, level="kernel")
+    with made as checker:
+        good = checker.check("theorem t : p ∨ False", "  exact Or.inl Foo.holds")
+        bad = checker.check("theorem t : p ∨ False", "  exact t p")
+    assert good.status is Status.PASSED, good
+    assert good.detail["replayed"] >= 1
+    assert bad.status is Status.FAILED, bad
+
+
+def test_a_header_with_an_open_namespace(toolchain: Toolchain) -> None:
+    header = "namespace Foo\nnamespace Bar\nend Bar\ndef one := 1"
+    made = LeanChecker(toolchain, choose_sandbox(), header=header, level="kernel")
+    with made as checker:
+        assert checker.check("theorem t : one = 1", "  rfl").status is Status.PASSED
+        answer = checker.check_answer("theorem t : one = 1", "theorem t : one = 1 := rfl")
+        assert answer.status is Status.PASSED, answer
+        rooted = checker.check_answer(
+            "theorem t : one = 1", "theorem _root_.t : Foo.one = 1 := rfl"
+        )
+        assert rooted.status is not Status.PASSED
+
+
 def test_another_lean_is_refused_at_once(toolchain: Toolchain) -> None:
     with pytest.raises(ToolchainError, match=r"4\.35\.\*, and this is 4\.9\.0"):
         LeanChecker(replace(toolchain, version="4.9.0"), choose_sandbox(), level="kernel")

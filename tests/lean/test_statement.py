@@ -44,7 +44,8 @@ def test_good(text: str, name: str) -> None:
     statement = parse_statement(text)
     assert statement.name == name
     assert statement.text == text.strip()
-    assert statement.as_axiom.startswith(f"axiom {name}")
+    assert statement.alone("").startswith(f"axiom {name}")
+    assert statement.alone("variable (p : Prop)") == f"{statement.text} := by\n  sorry"
 
 
 @pytest.mark.parametrize(("text", "words"), BAD)

@@ -8,7 +8,7 @@ from typing import Annotated, cast
 
 import typer
 
-from proofgym.errors import ConfigError
+from proofgym.errors import ConfigError, nearest
 from proofgym.types import LEVELS, Level
 
 
@@ -19,8 +19,9 @@ def verify(
         typer.Option(help="A trusted `theorem NAME binders : TYPE` that the file must prove."),
     ] = None,
     level: Annotated[
-        str, typer.Option(help="With --statement: elaborate, audit or kernel.")
-    ] = "audit",
+        str | None,
+        typer.Option(help="With --statement: elaborate, audit (the default) or kernel."),
+    ] = None,
     toolchain: Annotated[str | None, typer.Option(help="A lean binary or Lake project.")] = None,
     timeout: Annotated[float, typer.Option(help="Seconds.")] = 60.0,
 ) -> None:
@@ -36,13 +37,17 @@ def verify(
     from proofgym.lean.file import check_file, check_file_for
 
     if not file.is_file():
-        raise ConfigError(f"no file {file}")
-    if level not in LEVELS:
-        raise ConfigError(f"--level must be one of {', '.join(LEVELS)}, not {level!r}")
+        raise ConfigError(f"{'not a file' if file.exists() else 'no file'}: {file}")
+    if level is not None and level not in LEVELS:
+        raise ConfigError(f"--level {level}: {nearest(level, LEVELS)}")
+    if level is not None and statement is None:
+        raise ConfigError("--level needs --statement: the theorem that the file must prove")
+    if not timeout > 0:
+        raise ConfigError(f"--timeout {timeout:g}: must be more than 0 seconds")
     if statement is not None:
         text = file.read_bytes().decode(errors="replace")
         found = check_file_for(
-            statement, text, toolchain=toolchain, cpu_s=timeout, level=cast(Level, level)
+            statement, text, toolchain=toolchain, cpu_s=timeout, level=cast(Level, level or "audit")
         )
         print(f"{found.status}  {found.message}".rstrip())
         sys.exit(0 if found.status == "passed" else 1)

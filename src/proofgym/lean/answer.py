@@ -14,6 +14,7 @@ from itertools import pairwise
 
 from proofgym.lean.assembly import KEPT, Assembled, ask_axioms, make_ending
 from proofgym.lean.policy import CODE, COMMANDS, UNPROVED, Refusal, check_characters, scan
+from proofgym.lean.scopes import full_name_after
 from proofgym.lean.statement import Statement
 from proofgym.lean.tokens import Ambiguous, Token, readings, tokens
 
@@ -102,7 +103,7 @@ def assemble_answer(header: str, statement: Statement, answer: Answer) -> Assemb
     first = before.count("\n") + 1
     body = "\n" * answer.before + answer.text.rstrip()
     # By its whole name: the answer may have opened a namespace with a like name in it.
-    name = "_root_." + statement.name.removeprefix("_root_.")
+    name = "_root_." + full_name_after(header, statement.name)
     at = first + body.count("\n") + 2
     ending = make_ending(name, at, [ask_axioms(name)])
     return Assembled(f"{before}{body}\n\n{ending.source}", first, first, KEPT, ending)

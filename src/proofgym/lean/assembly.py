@@ -172,9 +172,7 @@ def assemble_alone(header: str, statement: Statement, axioms: Sequence[str]) -> 
     Its ending prints the allowed `axioms`, one a line from the second line on.
     """
     before = _header(header)
-    # A theorem takes up variables of the header that an axiom does not.
-    alone = statement.as_unproved if "variable" in header else statement.as_axiom
-    head = f"{before}{alone}\n"
+    head = f"{before}{statement.alone(header)}\n"
     first = head.count("\n") + 1
     ending = make_ending(statement.name, first, [ask_axiom(name) for name in axioms])
     return Assembled(head + ending.source, before.count("\n") + 1, first, 0, ending)

@@ -14,9 +14,9 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
-from proofgym.errors import TaskError, VerifierError
+from proofgym.errors import TaskError, VerifierError, nearest
 from proofgym.lean.answer import assemble_answer, read_answer
 from proofgym.lean.assembly import Assembled, Baseline, assemble_alone, assemble_check
 from proofgym.lean.goals import find_goals
@@ -39,7 +39,7 @@ from proofgym.sandboxes.cancel import Cancel
 from proofgym.sandboxes.cancellation import current
 from proofgym.sandboxes.limits import MIB
 from proofgym.sandboxes.pool_settings import PoolSettings
-from proofgym.types import Level, Status, Verdict
+from proofgym.types import LEVELS, Level, Status, Verdict
 
 LEAN_LIMITS = Limits(wall_s=60.0, cpu_s=20.0, memory_bytes=2048 * MIB, output_bytes=1 * MIB)
 ALLOWED_AXIOMS = ("propext", "Quot.sound", "Classical.choice")
@@ -72,6 +72,7 @@ class LeanChecker:
         runner: another way to run Lean, such as on another machine; then no sandbox is used.
 
     Raises:
+        VerifierError: a choice that there is not: names it, and the nearest that there is.
         ToolchainError: level `kernel` is not possible with this Lean.
     """
 
@@ -92,6 +93,7 @@ class LeanChecker:
         heartbeats: int | None = None,
         runner: Runner | None = None,
     ) -> None:
+        _check_choices(level=level, mode=mode, workers=workers, batch=batch, heartbeats=heartbeats)
         self._level, self._goals = level, goals
         options = heartbeat_options(heartbeats)
         kernel = level == "kernel"
@@ -322,6 +324,17 @@ class LeanChecker:
             if attempt < _RETRIES:
                 time.sleep(0.1 * 4**attempt)
         return outcome
+
+
+def _check_choices(
+    level: str, mode: str, workers: int | None, batch: int, heartbeats: int | None
+) -> None:
+    for name, value, allowed in (("level", level, LEVELS), ("mode", mode, get_args(Mode))):
+        if value not in allowed:
+            raise VerifierError(f"LeanChecker.{name} = {value!r}: {nearest(value, allowed)}")
+    for name, number in (("workers", workers), ("batch", batch), ("heartbeats", heartbeats)):
+        if number is not None and (type(number) is not int or number < 1):
+            raise VerifierError(f"LeanChecker.{name} = {number!r}: needs a whole number, 1 or more")
 
 
 def patient(limits: Limits) -> Limits:

@@ -17,13 +17,13 @@ from proofgym.lean.checker import ALLOWED_AXIOMS, LEAN_LIMITS, LeanChecker
 from proofgym.lean.judge import judge_ending, shown, verdict
 from proofgym.lean.messages import Message, read_messages
 from proofgym.lean.runner import ColdRunner
-from proofgym.lean.tokens import Token, tokens
+from proofgym.lean.scopes import Scopes, name_after, without_comments
+from proofgym.lean.tokens import Token
 from proofgym.lean.toolchain import find_toolchain
-from proofgym.sandboxes import Outcome, Sandbox, choose_sandbox
+from proofgym.sandboxes import Limits, Outcome, Sandbox, choose_sandbox
 from proofgym.types import Level, Status, Verdict
 
 _THEOREMS = ("theorem", "lemma")
-_SCOPES = ("namespace", "section", "mutual")
 _IMPORTS = ("import", "prelude", "module", "public", "meta", "all")
 _STARTS = frozenset(
     """
@@ -74,7 +74,7 @@ def check_file(
     """
     text = source.decode(errors="replace") if isinstance(source, bytes) else source
     text = text.replace("\r\n", "\n")
-    read = [token for token in tokens(text, strict=False) if token.kind != "comment"]
+    read = without_comments(text)
     theorems = list(_theorems(text, read))
     limits = replace(LEAN_LIMITS, wall_s=wall_s, cpu_s=wall_s, memory_bytes=8 << 30)
     runner = ColdRunner(find_toolchain(toolchain), sandbox or choose_sandbox())
@@ -86,7 +86,8 @@ def check_file(
         _with(text, [ask_axioms(f"_root_.{it.name}") for it in theorems]).encode(), limits
     )
     words = {token.text.rpartition(".")[2] for token in read if token.kind == "name"}
-    return _report(text, theorems, outcome, declared, tuple(sorted(words & _CAUTION)))
+    cautions = tuple(sorted(words & _CAUTION))
+    return _report(text, theorems, outcome, limits, declared, cautions)
 
 
 def check_file_for(
@@ -137,18 +138,22 @@ def _report(
     text: str,
     theorems: Sequence[Theorem],
     outcome: Outcome,
+    limits: Limits,
     declared: frozenset[str],
     cautions: tuple[str, ...],
 ) -> FileReport:
     messages = read_messages(outcome.stdout)
     first = _first_question(text)
     wrong = [it for it in messages if it.line < first and _is_wrong(it)]
-    ending = judge_ending(outcome, [it for it in wrong if it.severity == "error"], LEAN_LIMITS)
+    ending = judge_ending(outcome, [it for it in wrong if it.severity == "error"], limits)
     found = []
     for line, theorem in enumerate(theorems, start=first):
         answer = next((it for it in messages if it.line == line), None)
         inside = [it for it in wrong if theorem.first <= it.line <= theorem.last]
-        found.append((theorem.name, _judge(answer, inside, declared)))
+        one = _judge(answer, inside, declared)
+        if ending and answer is None and not inside:  # it might be proved: Lean did not get there
+            one = verdict(*ending)
+        found.append((theorem.name, one))
     bad = [name for name, it in found if it.status is not Status.PASSED]
     if ending:
         whole = verdict(*ending)
@@ -190,28 +195,21 @@ def _judge(answer: Message | None, inside: Sequence[Message], declared: frozense
 
 def find_theorems(text: str) -> Iterator[Theorem]:
     """Each named theorem of a file that is read as it stands, in its order."""
-    return _theorems(
-        text, [token for token in tokens(text, strict=False) if token.kind != "comment"]
-    )
+    return _theorems(text, without_comments(text))
 
 
 def _theorems(text: str, read: Sequence[Token]) -> Iterator[Theorem]:
     """Each named theorem with its full name, and the lines up to the next declaration."""
-    scopes: list[str] = []
+    scopes = Scopes()
     places = [it.start for it in read if it.text in _STARTS] + [len(text)]
     lines = Lines(text)
     for at, token in enumerate(read):
-        after = read[at + 1].text if at + 1 < len(read) and read[at + 1].kind == "name" else ""
-        if token.text in _SCOPES:
-            scopes.append(after if token.text == "namespace" else "")
-        elif token.text == "end" and scopes:
-            scopes.pop()
-        elif token.text in _THEOREMS and after:
-            name = ".".join([*(scope for scope in scopes if scope), after])
-            if after.startswith("_root_."):
-                name = after.removeprefix("_root_.")
+        scopes.see(read, at)
+        if token.text in _THEOREMS and (after := name_after(read, at)):
             end = places[bisect_right(places, token.start)]
-            yield Theorem(name, lines.place(token.start)[0], lines.place(end - 1)[0])
+            yield Theorem(
+                scopes.full_name(after), lines.place(token.start)[0], lines.place(end - 1)[0]
+            )
 
 
 class Lines:

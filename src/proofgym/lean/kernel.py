@@ -20,6 +20,7 @@ from proofgym.errors import ToolchainError
 from proofgym.lean import embedded
 from proofgym.lean.inside.replayer import SUPPORTED
 from proofgym.lean.runner import ToolchainLike, is_starved, lean_options, preloaded
+from proofgym.lean.scopes import full_name_after
 from proofgym.lean.statement import Statement
 from proofgym.sandboxes import Limits, Outcome, Sandbox
 from proofgym.sandboxes.limits import MIB
@@ -79,18 +80,16 @@ class Kernel:
 
     def compile(self, header: str, statement: Statement) -> Trusted | Replayed:
         """Compile the trusted side's own file."""
-        source = f"{header.rstrip()}\n\n{statement.as_axiom}\n".lstrip()
+        source = f"{header.rstrip()}\n\n{statement.alone(header)}\n".lstrip()
         outcome = self._export(source.encode(), None)
         if problem := _problem(outcome, "the statement could not be compiled"):
             return replace(problem, status=Status.INFRASTRUCTURE)
         answer = json.loads(outcome.stdout)
-        name = statement.name.removeprefix("_root_.").replace("«", "").replace("»", "")
-        found = [it for it in answer["axioms"] if f".{_spelled(it)}".endswith(f".{name}")]
+        name = full_name_after(header, statement.name).replace("«", "").replace("»", "")
+        found = [it for it in answer["statements"] if _spelled(it) == name]
         if len(found) != 1:
-            return Replayed(
-                Status.INFRASTRUCTURE,
-                f"{len(found)} axioms are called {name}; rename the theorem",
-            )
+            why = f"{len(found)} theorems are called {name}; rename the theorem"
+            return Replayed(Status.INFRASTRUCTURE, why)
         return Trusted(base64.b64decode(answer["module"]), tuple(found[0]))
 
     def replay(self, source: bytes, trusted: Trusted) -> Replayed:

@@ -19,16 +19,13 @@ class Statement:
     name: str
     text: str
 
-    @property
-    def as_axiom(self) -> str:
-        """The same name and type, asserted: how the trusted side elaborates it alone."""
+    def alone(self, header: str) -> str:
+        """The same name and type without a proof: how the trusted side elaborates it. An axiom, or
+        where the header has variables, which an axiom takes up by other rules, an unproved
+        theorem."""
+        if "variable" in header:
+            return f"{self.text} := by\n  sorry"
         return "axiom" + self.text.removeprefix("theorem")
-
-    @property
-    def as_unproved(self) -> str:
-        """The theorem without a proof: the same where the header has variables, which a theorem
-        and an axiom take up by different rules."""
-        return f"{self.text} := by\n  sorry"
 
 
 @lru_cache(4096)  # the same statements come with every proof

