@@ -467,14 +467,14 @@ def test_a_header_is_loaded_once_for_both(tmp_path: Path) -> None:
 # --- clients that leave, and the end ----------------------------------------------------------
 
 
-def leave_behind(server: Running, path: str, body: object) -> socket.socket:
-    """Send a request and return its connection without waiting for the answer."""
+def leave_behind(server: Running, path: str, body: object, cut: int = 0) -> socket.socket:
+    """Send a request, but its last `cut` bytes, and return its connection without waiting."""
     host, port = server.url.removeprefix("http://").split(":")
     connection = socket.create_connection((host, int(port)))
     content = json.dumps(body).encode()
     head = f"POST {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {KEY}\r\n"
     head += f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
-    connection.sendall(head.encode() + content)
+    connection.sendall(head.encode() + content[: len(content) - cut])
     return connection
 
 
@@ -530,12 +530,25 @@ def test_drains_before_it_ends() -> None:
             httpx.get(f"{server.url}/health")
 
 
-def test_ends_in_time_even_if_work_does_not() -> None:
-    with serving("--workers", "1", "--drain", "1") as server:
-        body = {"snippets": [{"id": "a", "code": ENDLESS}], "timeout": 200}
-        connection = leave_behind(server, "/api/check", body)
+def test_ends_in_time_even_if_work_does_not(capfd: pytest.CaptureFixture[str]) -> None:
+    with serving("--workers", "1", "--drain", "1.5") as server:
+        snippets = [{"id": f"{i}", "code": ENDLESS} for i in range(2)]  # one runs, one waits
+        answers: list[httpx.Response] = []
+
+        def ask() -> None:
+            body = {"snippets": snippets, "timeout": 200}
+            answers.append(server.client.post("/api/check", json=body))
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        connection = leave_behind(server, "/verify", {"codes": [], "more": " " * 99}, cut=50)
         assert eventually(lambda: server.metric("proofgym_checks_running") == 1)
         began = time.monotonic()
         assert server.stop() == 0
-        assert time.monotonic() - began < 15
+        assert 1.4 < time.monotonic() - began < 15
+        asking.join(10)
+        assert answers[0].status_code == 503
+        assert "the server is ending" in answers[0].json()["detail"]
+        assert connection.recv(100).startswith(b"HTTP/1.1 503 ")
         connection.close()
+    assert "Traceback" not in capfd.readouterr().err

@@ -390,7 +390,7 @@ def test_choice_refuses_too_little(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SandboxError, match=r"'network' is no list of protections.*\('network',\)"):
         choose_sandbox("network")
     for wrong in (None, 3, [3], ["network", None]):
-        with pytest.raises(SandboxError, match="no list of protections|no such protection"):
+        with pytest.raises(SandboxError, match=r"no list of protections|no such protection"):
             choose_sandbox(wrong)
 
 

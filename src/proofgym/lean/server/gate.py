@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import time
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from fastapi import HTTPException
 from starlette.responses import JSONResponse
@@ -16,6 +17,7 @@ from proofgym.lean.server.settings import Serving
 
 OPEN = ("/health", "/openapi.json", "/docs")
 """Paths that need no key."""
+ENDING = "the server is ending and this was not done in time; ask again when it is back"
 _ADDRESSES = 10_000  # remembered for the rate
 
 
@@ -31,10 +33,14 @@ class Gate:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
-        send = self._counted(scope, send)
+        send, started = self._counted(scope, send)
         if refusal := self._refuse(scope):
             return await refusal(scope, receive, send)
-        await self._app(scope, self._bounded(receive), send)
+        try:
+            await self._app(scope, self._bounded(receive), send)
+        except asyncio.CancelledError:  # the server ends, and the time to finish work is over
+            if not started():
+                await _refusal(503, ENDING)(scope, receive, send)
 
     def _refuse(self, scope: Scope) -> JSONResponse | None:
         headers = dict(scope["headers"])
@@ -72,15 +78,19 @@ class Gate:
     def _too_large(self) -> str:
         return f"a request may have {self._settings.request_mb:g} MiB"
 
-    def _counted(self, scope: Scope, send: Send) -> Send:
+    def _counted(self, scope: Scope, send: Send) -> tuple[Send, Callable[[], bool]]:
+        """`send`, and whether an answer has been begun."""
         path = scope["path"] if scope["path"] in self._paths else "other"
+        begun = False
 
         async def counted(message: Message) -> None:
+            nonlocal begun
+            begun = True
             if message["type"] == "http.response.start":
                 self._metrics.requests.labels(path, str(message["status"])).inc()
             await send(message)
 
-        return counted
+        return counted, lambda: begun
 
 
 class Rate:

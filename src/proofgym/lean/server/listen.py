@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import resource
 import signal
 import socket
@@ -13,6 +14,8 @@ from proofgym.lean.server.app import create_app
 from proofgym.lean.server.connection import connections
 from proofgym.lean.server.service import Service
 from proofgym.lean.server.settings import Serving
+
+_ANSWER_S = 5.0  # to say that the server ends
 
 
 def serve(settings: Serving) -> None:
@@ -32,14 +35,23 @@ def serve(settings: Serving) -> None:
             log_level="error",  # anyone can send what is worth a warning
             server_header=False,
             proxy_headers=False,
-            timeout_graceful_shutdown=int(settings.drain_s),
+            timeout_graceful_shutdown=settings.drain_s,  # type: ignore[arg-type]  # waits so long
         )
         # uvicorn raises the signal again when it is done; to have drained is no failure.
         signal.signal(signal.SIGTERM, lambda *_: None)
         host, port = listener.getsockname()[:2]
         shown = f"[{host}]" if ":" in host else host
         print(f"http://{shown}:{port}  {service.lean}, sandbox {service.sandbox}", flush=True)
-        uvicorn.Server(config).run(sockets=[listener])
+        _Server(config).run(sockets=[listener])
+
+
+class _Server(uvicorn.Server):
+    """Does not end before those were answered whose work was broken off."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().shutdown(sockets)
+        if self.server_state.tasks:
+            await asyncio.wait(self.server_state.tasks, timeout=_ANSWER_S)
 
 
 def _room_for(settings: Serving) -> int:
