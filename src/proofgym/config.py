@@ -7,11 +7,12 @@ so they print, compare, convert to JSON (`to_json`) and take overrides (`overrid
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from proofgym.errors import ConfigError, nearest
+from proofgym.errors import ConfigError, FieldError, Problem, nearest
 
 
 class Config(BaseModel):
@@ -37,7 +38,7 @@ class Config(BaseModel):
         try:
             super().__init__(**fields)
         except ValidationError as error:
-            raise ConfigError(_explain(type(self), error)) from None
+            raise FieldError(*_explain(type(self), error)) from None
 
     def override(self, path: str, text: str) -> Self:
         """Return a copy with one field, named as `algorithm.sigma`, set from its text."""
@@ -88,28 +89,21 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def _explain(owner: type[Config], error: ValidationError) -> str:
+def _explain(owner: type[Config], error: ValidationError) -> Iterator[Problem | str]:
     """One line a problem: field, value, what is allowed, the nearest match."""
-    lines = []
     for item in error.errors():
-        name = ".".join(str(part) for part in item["loc"]) or "?"
+        name = ".".join(str(part) for part in item["loc"])
         if item["type"] == "extra_forbidden":
-            lines.append(
-                f"{owner.__name__} has no field {name!r}; {nearest(name, owner.model_fields)}"
-            )
+            yield f"{owner.__name__} has no field {name!r}; {nearest(name, owner.model_fields)}"
         elif item["type"] == "missing":
-            lines.append(f"{owner.__name__}.{name} must be given")
+            yield f"{owner.__name__}.{name} must be given"
         elif item["type"] == "literal_error":
             allowed = [part.strip(" '") for part in _literals(item["ctx"]["expected"])]
-            lines.append(
-                f"{owner.__name__}.{name} = {item['input']!r}: {nearest(item['input'], allowed)}"
-            )
+            message = nearest(item["input"], allowed)
+            yield Problem(owner.__name__, name, message, repr(item["input"]))
         else:
             message = item["msg"].removeprefix("Value error, ")
-            shown = f" = {item['input']!r}" if item["loc"] else ""
-            where = f"{owner.__name__}.{name}" if item["loc"] else owner.__name__
-            lines.append(f"{where}{shown}: {message}")
-    return "\n".join(lines)
+            yield Problem(owner.__name__, name, message, repr(item["input"]) if name else "")
 
 
 def _literals(expected: str) -> list[str]:

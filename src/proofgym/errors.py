@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
 
 
 class ProofgymError(Exception):
@@ -22,6 +24,31 @@ class ConfigError(ProofgymError):
     """A job, override or argument is wrong. Raised before any work starts."""
 
     boundary = "configuration"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with one field of a configuration object."""
+
+    owner: str
+    """The object's class."""
+    field: str
+    """Empty where it is about the whole; then the message names its fields in backquotes."""
+    message: str
+    value: str = ""
+    """What was given, as Python writes it; empty to say nothing of it."""
+
+    def __str__(self) -> str:
+        where = f"{self.owner}.{self.field}" if self.field else self.owner
+        return f"{where}{self.value and f' = {self.value}'}: {self.message}"
+
+
+class FieldError(ConfigError):
+    """Fields of a configuration object are wrong; the command line shows them as its options."""
+
+    def __init__(self, *problems: Problem | str) -> None:
+        super().__init__("\n".join(map(str, problems)))
+        self.problems = problems
 
 
 class ModelError(ProofgymError):
@@ -93,3 +120,19 @@ def nearest(value: object, allowed: Iterable[str]) -> str:
         listed += f", and {len(names) - _MOST_NAMED} more"
     hint = f"did you mean {match[0]!r}? " if match else ""
     return f"{hint}(allowed: {listed})"
+
+
+def no_file(path: Path) -> str:
+    """Say that there is no such file: "no file a/b; did you mean 'a/c'?", or which folder is not
+    there."""
+    if path.is_dir():
+        return f"{path} is a folder, not a file"
+    if not path.parent.is_dir():
+        return f"no file {path}: there is no folder {path.parent}"
+    try:
+        names = sorted(it.name for it in path.parent.iterdir())
+    except OSError:
+        names = []
+    match = difflib.get_close_matches(path.name, names, n=1, cutoff=0.6)
+    hint = f"; did you mean {str(path.parent / match[0])!r}?" if match else ""
+    return f"no file {path}{hint}"

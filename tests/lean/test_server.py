@@ -294,6 +294,8 @@ def test_settings_refuse_what_is_unsafe() -> None:
     with pytest.raises(ConfigError, match="no key is set"):
         Serving(host="0.0.0.0")
     assert Serving(host="0.0.0.0", key="k").key.get_secret_value() == "k"
+    with pytest.raises(ConfigError, match="`key` is empty"):
+        Serving(key=" ")
     assert "secret words" not in repr(Serving(key="secret words"))
     assert "secret words" not in json.dumps(Serving(key="secret words").to_json())
 

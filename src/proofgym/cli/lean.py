@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from proofgym.errors import ConfigError
+from proofgym.cli.options import as_options
+from proofgym.errors import ConfigError, no_file
 
 app = typer.Typer(
     help="Lean as a service.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
@@ -60,21 +61,27 @@ def serve(
     from proofgym.lean.server.settings import Serving
 
     settings: dict[str, Any] = {"workers": workers} if workers is not None else {}
-    listen(
-        Serving(
+    header = _read(header_file, "--header-file") if header_file else ""
+    with as_options(
+        key=f"--key-file or ${KEY_VARIABLE}",
+        header=f"--header-file {header_file}",
+        patience_s="--patience",
+        drain_s="--drain",
+    ):
+        chosen = Serving(
             host=host,
             port=port,
             key=_key(key_file),
             open_to_all=open_to_all,
             toolchain=toolchain,
-            header=_read(header_file, "--header-file") if header_file else "",
+            header=header,
             timeout=timeout,
             longest=longest,
             memory_mb=memory_mb,
             request_mb=request_mb,
             snippet_kb=snippet_kb,
             queue=queue,
-            batch=min(4096, queue),
+            batch=min(4096, max(1, queue)),
             rate=rate,
             burst=burst,
             connections=connections,
@@ -82,20 +89,28 @@ def serve(
             drain_s=drain,
             **settings,
         )
-    )
+        listen(chosen)
 
 
 def _key(path: Path | None) -> str | None:
     """Never an option's value: the arguments of a process can be read by everyone."""
-    if path is None:
-        return os.environ.get(KEY_VARIABLE) or None
-    if key := _read(path, "--key-file").strip():
-        return key
-    raise ConfigError(f"--key-file {path}: is empty")
+    if path is not None:
+        if key := _read(path, "--key-file").strip():
+            return key
+        raise ConfigError(f"--key-file {path}: is empty")
+    given = os.environ.get(KEY_VARIABLE)
+    if given is None or given.strip():
+        return given and given.strip()
+    raise ConfigError(f"${KEY_VARIABLE} is set but empty: set a key, or unset it to need none")
 
 
 def _read(path: Path, option: str) -> str:
+    if path.is_dir() or not path.exists():
+        raise ConfigError(f"{option}: {no_file(path)}")
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{option} {path}: {error}") from None
+        return path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise ConfigError(f"{option} {path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        place = f"byte {error.start} is {error.object[error.start]:#04x}"
+        raise ConfigError(f"{option} {path}: is not UTF-8 text: {place}") from None

@@ -89,7 +89,7 @@ def sandboxes(
     made = make_plan(
         step,
         Prices(gpu_hour=gpu_price, gpus=gpus, sandbox_hour=sandbox_price),
-        goal=Goal(wait, premium),
+        goal=Goal(wait_s=wait, premium=premium),
         sizes=None if pools is None else _sizes(pools),
         uses=uses or None,
         starting=starting or None,

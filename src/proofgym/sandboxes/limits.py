@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from numbers import Integral, Real
 from typing import Any
 
-from proofgym.errors import ConfigError, nearest
+from proofgym.errors import ConfigError, FieldError, Problem, nearest
 
 MIB = 1 << 20
 _SECONDS = 1e9  # what every clock and timer of the kernel's can hold
@@ -53,7 +53,7 @@ class Limits:
             value = getattr(self, item.name)
             wrong = _not_whole(value) if isinstance(item.default, int) else _not_seconds(value)
             if wrong:
-                raise ConfigError(f"Limits.{item.name} = {value!r:.80}: {wrong}")
+                raise FieldError(Problem("Limits", item.name, wrong, f"{value!r:.80}"))
 
 
 def _not_seconds(value: Any) -> str:

@@ -15,6 +15,7 @@ from proofgym.lean.server.connection import connections
 from proofgym.lean.server.service import Service
 from proofgym.lean.server.settings import Serving
 
+_BACKLOG = 2048
 _ANSWER_S = 5.0  # to say that the server ends
 
 
@@ -22,11 +23,12 @@ def serve(settings: Serving) -> None:
     """Serve until SIGTERM or SIGINT; then take nothing new and finish what is under way.
 
     Raises:
-        ConfigError: the address cannot be listened on.
+        ConfigError: the address cannot be listened on, or Lean refuses the header.
         ToolchainError, SandboxError, VerifierError: there is no Lean here that works.
     """
-    with _listen(settings) as listener:
+    with _take_address(settings) as listener:
         service = Service(settings)
+        _listen(listener, settings)
         app = create_app(service)
         config = uvicorn.Config(
             app,
@@ -65,10 +67,28 @@ def _room_for(settings: Serving) -> int:
     return min(settings.connections, max(soft - own, soft // 2))
 
 
-def _listen(settings: Serving) -> socket.socket:
-    host, port = settings.host, settings.port
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+def _take_address(settings: Serving) -> socket.socket:
+    """A socket that listens later: nobody is to wait for a server that then does not start."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    taken = socket.socket(family)
     try:
-        return socket.create_server((host, port), family=family, backlog=2048)
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            taken.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        taken.bind((settings.host, settings.port))
     except OSError as error:
-        raise ConfigError(f"cannot listen on {host} port {port}: {error.strerror}") from None
+        taken.close()
+        raise _cannot(settings, error) from None
+    return taken
+
+
+def _listen(taken: socket.socket, settings: Serving) -> None:
+    try:
+        taken.listen(_BACKLOG)
+    except OSError as error:  # another server was faster
+        raise _cannot(settings, error) from None
+
+
+def _cannot(settings: Serving, error: OSError) -> ConfigError:
+    where = f"{settings.host} port {settings.port}"
+    return ConfigError(f"cannot listen on {where}: {error.strerror}")

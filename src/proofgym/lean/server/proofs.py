@@ -147,7 +147,7 @@ def proof_routes(service: Service, work: Work, metrics: Metrics) -> APIRouter:
             sandbox=service.sandbox,
             header=settings.header,
             timeout=settings.timeout,
-            longest=settings.most_s,
+            longest=settings.longest,
             workers=settings.workers,
         )
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from proofgym.errors import TaskError, VerifierError
+from typing import Any
+
+from proofgym.errors import FieldError, Problem, TaskError, VerifierError
 from proofgym.lean.checker import LeanChecker, patient
 from proofgym.lean.server.settings import Serving
 from proofgym.lean.server.snippet import Answer, run_snippet
@@ -12,11 +14,14 @@ from proofgym.sandboxes import choose_sandbox
 from proofgym.sandboxes.cancellation import CANCELLED, cancelled
 from proofgym.types import Verdict
 
+_STATEMENT = "theorem proofgym_header : True"
+
 
 class Service:
     """What the endpoints ask; everything here blocks and is safe for threads.
 
     Raises:
+        ConfigError: Lean refuses the header.
         ToolchainError, SandboxError, VerifierError: there is no Lean here that works.
     """
 
@@ -27,7 +32,7 @@ class Service:
         self.sandbox = sandbox.name
         # One pool for proofs and snippets. A snippet that begins with the header's text starts
         # behind it; any other is elaborated from its own start and sees nothing of the header.
-        longest = patient(settings.limits(settings.most_s))
+        longest = patient(settings.limits(settings.longest))
         self.checker = LeanChecker(
             toolchain,
             sandbox,
@@ -43,6 +48,26 @@ class Service:
         if answer.status != "valid":
             self.close()
             raise VerifierError(f"{self.lean} does not work here: {answer.error or answer}")
+        if self.settings.header.strip():
+            try:
+                self._try_header()
+            except BaseException:
+                self.close()
+                raise
+
+    def _try_header(self) -> None:
+        """Refuse a header that Lean refuses, or behind which no statement can stand."""
+        limits = self.settings.limits(self.settings.longest)
+        answer = run_snippet(self.checker.runner, self.settings.header, limits)
+        wrong = [_shown(it) for it in answer.messages if it["severity"] == "error"]
+        if answer.error or wrong:
+            more = f"\nand {len(wrong) - 1} more" if len(wrong) > 1 else ""
+            raise FieldError(Problem("Serving", "header", answer.error or wrong[0] + more))
+        try:
+            self.checker.check_statement(_STATEMENT)
+        except TaskError as error:
+            message = f"a statement cannot stand behind it: `{_STATEMENT}`: {error}"
+            raise FieldError(Problem("Serving", "header", message)) from None
 
     def snippet(self, code: str, seconds: float) -> Answer:
         """Run a whole text, for at most so long."""
@@ -63,8 +88,8 @@ class Service:
         """
         if seconds is None:
             return self.checker.check(statement, proof)
-        if seconds > self.settings.most_s:
-            bound = f"timeout = {seconds:g}: this server allows at most {self.settings.most_s:g} s"
+        if seconds > self.settings.longest:
+            bound = f"timeout = {seconds:g}: this server allows at most {self.settings.longest:g} s"
             raise TaskError(bound)
         return self.checker.check(statement, proof, limits=self.settings.limits(seconds))
 
@@ -79,3 +104,9 @@ class Service:
 
     def close(self) -> None:
         self.checker.close()
+
+
+def _shown(message: dict[str, Any]) -> str:
+    """One of Lean's messages, with its place."""
+    place = message["pos"]
+    return f"{place['line']}:{place['column']}: {message['severity']}: {message['data'].strip()}"

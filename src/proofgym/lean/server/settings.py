@@ -33,9 +33,9 @@ class Serving(Config):
     """Trusted Lean text before every statement of `/v1/verify`."""
     workers: int = Field(default_factory=checks_at_once, ge=1)
     """Checks under way at once."""
-    timeout: float = Field(20.0, gt=0, allow_inf_nan=False)
+    timeout: float = Field(20.0, gt=0, le=1e8, allow_inf_nan=False)
     """Wall-clock and processor seconds of one proof sent to `/v1/verify`, if it names none."""
-    longest: float = Field(300.0, gt=0, allow_inf_nan=False)
+    longest: float = Field(300.0, gt=0, le=1e8, allow_inf_nan=False)
     """Most seconds that one proof or snippet may ask for."""
     memory_mb: int = Field(2048, ge=64)
     """Memory of one check."""
@@ -61,19 +61,24 @@ class Serving(Config):
 
     @model_validator(mode="after")
     def _not_open_by_accident(self) -> Self:
+        if self.key is not None and not self.key.get_secret_value().strip():
+            raise ValueError("`key` is empty, which would let nobody in; None needs no key")
         if self.key is None and not self.open_to_all and not _is_own(self.host):
             raise ValueError(
-                f"host {self.host!r} can be reached from other machines and no key is set; "
-                "set one, or open_to_all=True"
+                f"`host` = {self.host!r} can be reached from other machines and no key is set; "
+                "give `key`, or `open_to_all`"
             )
-        if self.queue < self.batch:
-            raise ValueError(f"queue {self.queue} is smaller than batch {self.batch}")
         return self
 
-    @property
-    def most_s(self) -> float:
-        """Most seconds of any check."""
-        return max(self.longest, self.timeout)
+    @model_validator(mode="after")
+    def _in_proportion(self) -> Self:
+        if self.timeout > self.longest:
+            raise ValueError(
+                f"`timeout` = {self.timeout:g} must not be more than `longest` = {self.longest:g}"
+            )
+        if self.queue < self.batch:
+            raise ValueError(f"`queue` = {self.queue} is less than `batch` = {self.batch}")
+        return self
 
     def limits(self, seconds: float) -> Limits:
         """Of one check that may take so long."""
