@@ -10,7 +10,9 @@ import pytest
 import torch
 from torch import nn
 
-from proofgym.algorithms.es import ES, normalise
+from proofgym.algorithms.es import ES
+from proofgym.algorithms.normalise import normalise, per_prompt
+from proofgym.algorithms.schedule import Schedule
 from proofgym.errors import ConfigError, HistoryError, RunError
 from proofgym.evolution import history, keyframe, replay
 from proofgym.types import Task
@@ -505,4 +507,99 @@ def test_kill_9_then_resume_equals_an_undisturbed_run(tmp_path):
     step(run)
     digests = undisturbed(tmp_path, MATERIALISED, reached + 1)
     assert run.state.digest() == digests[reached + 1]
+    run.close()
+
+
+# Schedules
+
+
+def test_a_schedule_is_straight_between_its_points():
+    schedule = Schedule(((2, 0.5), (4, 1.0), (8, 0.25)))
+    assert [schedule.at(t) for t in (0, 2, 3, 4, 6, 8, 99)] == [
+        *(0.5, 0.5, 0.75, 1.0, 0.625, 0.25, 0.25)
+    ]
+    assert schedule.least == 0.25
+    assert (Schedule().at(5), Schedule().least) == (1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("points", "words"),
+    [
+        ([[3, 1.0], [3, 0.5]], "must be 0 or more and rise"),
+        ([[-1, 1.0]], "must be 0 or more and rise"),
+        ([[0, 0.0]], "factors must be from"),
+        ([[0, 1.5]], "factors must be from"),
+    ],
+)
+def test_a_wrong_schedule_is_refused(points, words):
+    with pytest.raises(ConfigError, match=words):
+        ES(sigma_schedule=points)
+
+
+@pytest.mark.parametrize("evaluation", ["materialised", "factored"])
+def test_sigma_follows_its_schedule(tmp_path, evaluation):
+    config = ES(
+        population=4, sigma=2**-6, evaluation=evaluation, sigma_schedule=[(0, 1.0), (2, 0.25)]
+    )
+    model = llama()
+    run = build(tmp_path, config, model)
+    sigmas, before = [], dict(model.named_parameters())
+    before = {name: value.clone() for name, value in before.items()}
+    for iteration in range(3):
+        if evaluation == "materialised":
+            current = model.lm_head.weight.clone()
+            for _ in run.batches(TASKS):
+                moved = (model.lm_head.weight - current).abs().max()
+                sigmas.append(float(moved))
+        sigma = step(run)["sigma"]
+        assert sigma == pytest.approx(2**-6 * (1.0, 0.625, 0.25)[iteration], rel=2**-8)
+        if sigmas:
+            assert sigmas.pop() == pytest.approx(sigma, rel=2**-7)
+            sigmas.clear()
+    run.close()
+
+
+def test_the_learning_rate_follows_its_schedule(tmp_path):
+    plain = build(tmp_path / "plain", ES(population=4, learning_rate=2**-8))
+    slower = ES(population=4, learning_rate=2**-7, learning_rate_schedule=[[0, 0.5]])
+    other = build(tmp_path / "slower", slower)
+    for run in (plain, other):
+        step(run)
+    changes = [
+        run.state.specification.step * run.state.delta["0.weight"].values for run in (plain, other)
+    ]
+    assert changes[0] == pytest.approx(changes[1], rel=1e-3, abs=1e-9)
+    for run in (plain, other):
+        run.close()
+
+
+def test_a_schedule_is_part_of_a_run(tmp_path):
+    build(tmp_path, ES(population=4)).close()
+    with pytest.raises(HistoryError, match="sigma_schedule"):
+        build(tmp_path, ES(population=4, sigma_schedule=[[0, 0.5]]))
+
+
+# Rewards by prompt
+
+
+def test_each_prompt_counts_alike():
+    """A hard prompt with few successes weighs as much as an easy one with many differences."""
+    hard, easy, settled = {0: 0.0, 1: 0.01}, {0: 1.0, 1: 0.0}, {0: 0.5, 1: 0.5}
+    assert per_prompt([hard]) == {0: -1.0, 1: 1.0}
+    assert per_prompt([hard, easy]) == {0: 0.0, 1: 0.0}
+    assert per_prompt([hard, hard, easy, settled]) == {0: -0.25, 1: 0.25}
+    assert per_prompt([]) == {}
+
+
+def test_an_iteration_by_prompts(tmp_path):
+    run = build(tmp_path, ES(population=4, samples=2, normalise="per_prompt"))
+
+    def reward(request):
+        _, prompt, sample = request.key
+        return (0.001 if prompt else 1.0) * (request.member % 2) + 0.5 * sample
+
+    step(run, reward)
+    (entry,) = [it for it in run.history.record().entries if hasattr(it, "coefficients")]
+    one = run.state.specification.coefficient(run.config.learning_rate, 1.0, 4)
+    assert entry.coefficients == (-one, one, -one, one)
     run.close()

@@ -16,6 +16,8 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from proofgym.algorithms.algorithm import Algorithm, AttemptKey, Batch
+from proofgym.algorithms.normalise import deviation, mean, normalise, per_prompt
+from proofgym.algorithms.schedule import Schedule
 from proofgym.errors import ConfigError, HistoryError, RunError, nearest
 from proofgym.evolution import keyframe, manifest, philox, replay, specification
 from proofgym.evolution.history import Decay, History, Update
@@ -40,6 +42,12 @@ class ES(Algorithm):
     learning_rate: float = Field(2**-10, gt=0, allow_inf_nan=False)
     """α of the update; half of σ is what arXiv 2509.24372 uses."""
 
+    sigma_schedule: Schedule = Schedule()
+    """Factors of `sigma` over the iterations: `[(0, 1.0), (100, 0.25)]`."""
+
+    learning_rate_schedule: Schedule = Schedule()
+    """The same for `learning_rate`."""
+
     noise: Literal["rademacher", "gaussian8", "gaussian"] = "rademacher"
     """Signs, 8-bit normals, or float normals (only to reproduce published settings: not exact)."""
 
@@ -49,8 +57,10 @@ class ES(Algorithm):
     antithetic: bool = True
     """Members 2p and 2p+1 share their noise with opposite signs."""
 
-    normalise: Literal["zscore", "centred_ranks", "none"] = "zscore"
-    """How member rewards become z: (r − mean)/sd, ranks in [−1/2, 1/2], or as they are."""
+    normalise: Literal["zscore", "centred_ranks", "per_prompt", "none"] = "zscore"
+    """How member rewards become z: (r − mean)/sd, ranks in [−1/2, 1/2], or as they are. With
+    `per_prompt` each prompt's rewards are standardised among the members, as GRPO does in its
+    groups, and averaged: a prompt on which the members differ little counts as much as any."""
 
     parameters: tuple[str, ...] = ("*",)
     """Globs of the tensor names that may change; one beginning with "!" takes tensors out again."""
@@ -144,6 +154,8 @@ class ES(Algorithm):
             population=self.population,
             sigma=self.sigma,
             learning_rate=self.learning_rate,
+            least_sigma=self.sigma_schedule.least,
+            least_rate=self.learning_rate_schedule.least,
         )
         return {
             "specification": chosen.to_json(),
@@ -198,11 +210,13 @@ class ESRun:
             yield from self._materialised(tasks)
             return
         self.policy()
+        self.state.k = self._k()
         self._factored.prepare(self.iteration)
         with self._factored:
             yield self._batch(tasks, range(self.config.population), self._factored)
 
     def _materialised(self, tasks: Sequence[Task]) -> Iterator[Batch]:
+        self.state.k = self._k()
         try:
             for member in range(self.config.population):
                 self._current = False
@@ -228,7 +242,10 @@ class ESRun:
         if not self._expected:
             raise RunError("ES.update must follow ES.batches of the same iteration")
         scores = self._scores(rewards)
-        normalised = normalise(scores, self.config.normalise)
+        if self.config.normalise == "per_prompt":
+            normalised = per_prompt(self._by_prompt(rewards, list(scores)))
+        else:
+            normalised = normalise(scores, self.config.normalise)
         coefficients = self._coefficients(normalised)
         entries = [Update(self.iteration, tuple(coefficients), len(scores))]
         decay = self.config._decay()
@@ -274,8 +291,24 @@ class ESRun:
             )
         return scores
 
+    def _by_prompt(
+        self, rewards: Mapping[AttemptKey, float | None], members: Sequence[int]
+    ) -> list[dict[int, float]]:
+        """Mean reward of each of these members, all of whose attempts have one, on each prompt."""
+        found: dict[int, dict[int, list[float]]] = {}
+        for member in members:
+            for key, _ in self._expected[member]:
+                reward = rewards[key, member]
+                assert reward is not None
+                found.setdefault(key[1], {}).setdefault(member, []).append(reward)
+        return [{m: mean(values) for m, values in prompt.items()} for prompt in found.values()]
+
+    def _k(self) -> int:
+        return self.state.specification.scaled(self.config.sigma_schedule.at(self.iteration))
+
     def _coefficients(self, normalised: Mapping[int, float]) -> list[int]:
-        chosen, rate = self.state.specification, self.config.learning_rate
+        chosen, config = self.state.specification, self.config
+        rate = config.learning_rate * config.learning_rate_schedule.at(self.iteration)
         members = list(normalised)
         values = [chosen.coefficient(rate, normalised[m], len(members)) for m in members]
         if self.history.header["control"] == "permuted":
@@ -300,57 +333,24 @@ class ESRun:
         size = sum(tensor.size for tensor in self.state.manifest)
         directions = self.state.directions(coefficients).values()
         return {
-            "member_mean": _mean(list(scores.values())),
-            "member_sd": _deviation(list(scores.values())),
+            "member_mean": mean(list(scores.values())),
+            "member_sd": deviation(list(scores.values())),
             # Directions are nearly orthogonal, each of length unit·√size.
             "update_norm": chosen.step
             * chosen.unit
             * math.sqrt(size * sum(d * d for d in directions)),
+            "sigma": self.state.k * chosen.step * chosen.unit,
             "dropped_share": 1 - len(scores) / self.config.population,
             "coefficient_bits": max(abs(c) for c in coefficients).bit_length(),
         }
-
-
-def normalise(scores: Mapping[int, float], how: str) -> dict[int, float]:
-    """z of each member; all 0 where every member scored the same. Order of `scores` is kept."""
-    values = list(scores.values())
-    if how == "centred_ranks":
-        order = sorted(values)
-        spread = max(1, len(values) - 1)
-        rank = {value: _tied_rank(order, value) for value in set(values)}
-        return {member: rank[value] / spread - 0.5 for member, value in scores.items()}
-    if how == "none":
-        return dict(scores)
-    mean, deviation = _mean(values), _deviation(values)
-    if deviation == 0:
-        return dict.fromkeys(scores, 0.0)
-    return {member: (value - mean) / deviation for member, value in scores.items()}
-
-
-def _tied_rank(order: Sequence[float], value: float) -> float:
-    """Mean position of a value in a sorted list."""
-    first = order.index(value)
-    return first + (order.count(value) - 1) / 2
-
-
-def _mean(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values) if values else 0.0
-
-
-def _deviation(values: Sequence[float]) -> float:
-    """Standard deviation of these members (divided by n), exactly 0 where all are equal."""
-    if len(set(values)) < 2:
-        return 0.0
-    mean = _mean(values)
-    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
 
 
 def _require_same(old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
     """Refuse to continue a history with other settings, naming the first that differs."""
     pairs = [(name, old[name], new[name]) for name in ("base_digest", "adapter_digest", "control")]
     pairs += [("seed", old["specification"]["seed"], new["specification"]["seed"])]
-    before, after = old["algorithm"], new["algorithm"]
-    pairs += [(name, before.get(name), after.get(name)) for name in after if name not in _FREE]
+    before, after = {**ES().to_json(), **old["algorithm"]}, new["algorithm"]
+    pairs += [(name, before[name], after[name]) for name in after if name not in _FREE]
     pairs += [("specification", old["specification"], new["specification"])]
     for name, was, now in pairs:
         if was != now:

@@ -54,7 +54,7 @@ class DeviceState(State):
         if not specification.exact:
             raise ConfigError("ES.noise = 'gaussian' is computed on the CPU; take 'gaussian8'")
         self.device = _indexed(device)
-        self._room_for = -1
+        self._room_for = (-1, 0)
         self._keys_placed: dict[int, torch.Tensor] = {}
         super().__init__(manifest, specification, base)
 
@@ -89,15 +89,15 @@ class DeviceState(State):
 
     def write_member(self, member: int, iteration: int, into: weights.Tensors) -> None:
         chosen = self.specification
-        if self._room_for != self.iteration:  # Δ changes with the iteration only
+        if self._room_for != (self.iteration, self.k):  # Δ changes with the iteration only
             for tensor in self.manifest:
                 self.delta[tensor.name].reserve(self._k(tensor) * chosen.largest)
             self._one_width()
-            self._room_for = self.iteration
+            self._room_for = self.iteration, self.k
         index, sign = noise.direction(member, chosen.antithetic)
         block, bit = divmod(index, noise.PER_WORD[chosen.kind])
         rule = 3 if chosen.rank else 1 if chosen.kind == "rademacher" else 2
-        self._write_term(into, Term(rule, sign, iteration, index, block, bit))
+        self._write_term(into, Term(rule, sign * self.k, iteration, index, block, bit))
 
     def write_vectors(self, tensor: Tensor, iteration: int, into: torch.Tensor) -> None:
         chosen, accumulator = self.specification, self.delta[tensor.name]

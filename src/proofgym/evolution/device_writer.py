@@ -20,13 +20,13 @@ _GROUPS = 256  # of the tiles of Triton's kernel
 
 @dataclass(frozen=True)
 class Term:
-    """What a member adds to Δ, besides k and the tensor's shift: sign and place of its noise.
+    """What a member adds to Δ, besides the tensor's shift: ±k and the place of its noise.
 
     `rule` is that of `triton_kernels.write`.
     """
 
     rule: int = 0
-    sign: int = 1
+    k: int = 0
     iteration: int = 0
     index: int = 0
     block: int = 0
@@ -58,10 +58,8 @@ class Writer:
         keys = [philox.key(specification.seed, "noise", it.name) for it in tensors]
         length = cuda_kernels.TILE if nvidia else 4 * _GROUPS
         self._tiles = Tiles([it.size for it in tensors], keys, length, device)
-        scales = [specification.k << it.shift for it in tensors]
-        self._scales = {
-            sign: place([sign * it for it in scales], torch.int64, device) for sign in (1, -1)
-        }
+        self._shifts = [it.shift for it in tensors]
+        self._scales: dict[int, torch.Tensor] = {}
         self._columns = place([it.matrix[1] for it in tensors], torch.int64, device)
         self._lefts = place([vectors.left[name] for name in self.names], torch.int64, device)
         self._rights = place([vectors.right[name] for name in self.names], torch.int64, device)
@@ -83,6 +81,15 @@ class Writer:
         for out, target in zip(outs, targets, strict=True):
             target.detach().copy_(out.view(target.shape))
 
+    def _scale(self, k: int) -> torch.Tensor:
+        """±k of each tensor. Few are kept: k changes with a schedule, and then for good."""
+        if k not in self._scales:
+            if len(self._scales) > 8:
+                self._scales.clear()
+            scales = [k << shift for shift in self._shifts]
+            self._scales[k] = place(scales, torch.int64, self._base[0].device)
+        return self._scales[k]
+
     def _fits(self, tensor: torch.Tensor) -> bool:
         return tensor.data_ptr() % 16 == 0 and tensor.device == self._base[0].device
 
@@ -100,7 +107,7 @@ class Writer:
             self._columns,
             tiles.key_lows,
             tiles.key_highs,
-            self._scales[term.sign],
+            self._scale(term.k),
             self._lefts,
             self._rights,
             self._signs,

@@ -181,14 +181,14 @@ class _Patch:
     def __init__(self, owner: Factored, module: nn.Module, tensor: Tensor) -> None:
         self.owner, self.module, self.tensor = owner, module, tensor
         self.state = owner._state
-        self.scale = (self.state.specification.k << tensor.shift) * self.state.specification.step
 
     def prepare(self, iteration: int) -> None:
         """Sign vectors A [P, r, M], scaled by σ', and Bᵀ [P, r, N] in the weight's dtype."""
         factors = self.state.factors[self.tensor.name]
         left, right = factors.signs(iteration, self.state.specification.directions)
+        scale = (self.state.k << self.tensor.shift) * self.state.specification.step
         weight = self.module.get_parameter("weight")
-        scaled = torch.from_numpy(left).to(weight.device, torch.float32) * self.scale
+        scaled = torch.from_numpy(left).to(weight.device, torch.float32) * scale
         self.left = _into(vars(self).get("left"), scaled.to(weight.dtype))
         signs = torch.from_numpy(right).to(weight.device, weight.dtype)
         self.right = _into(vars(self).get("right"), signs)

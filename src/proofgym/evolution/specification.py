@@ -63,6 +63,10 @@ class Specification:
         """Whether replay is bit for bit the same everywhere."""
         return self.kind != "gaussian"
 
+    def scaled(self, factor: float) -> int:
+        """k where σ is so much of itself."""
+        return max(1, rne(self.k * factor))
+
     def coefficient(self, learning_rate: float, score: float, kept: int) -> int:
         """c = rne(α·z / (n·s·unit)), of one member with normalised reward z among n kept."""
         return rne(learning_rate * score / (kept * self.step * self.unit))
@@ -89,14 +93,18 @@ def choose(
     population: int,
     sigma: float,
     learning_rate: float,
+    least_sigma: float = 1.0,
+    least_rate: float = 1.0,
 ) -> Specification:
-    """Choose s: the largest power of two with α/(n·s·unit) ≥ 2^12 and σ/(s·unit) ≥ 2^8.
+    """Choose s: the largest power of two with α/(n·s·unit) ≥ 2^12 and σ/(s·unit) ≥ 2^8, also
+    where a schedule takes α and σ down to `least_rate` and `least_sigma` of themselves.
 
     A coefficient of |z| = 1 then keeps at least 12 bits below its leading one.
     """
     unit = math.sqrt(rank) if rank else float(noise.UNIT[kind])
     finest = min(
-        learning_rate / (population * unit * 2**COEFFICIENT_BITS), sigma / (unit * 2**SIGMA_BITS)
+        least_rate * learning_rate / (population * unit * 2**COEFFICIENT_BITS),
+        least_sigma * sigma / (unit * 2**SIGMA_BITS),
     )
     scale = math.frexp(finest)[1] - 1
     k = rne(sigma / (unit * 2.0**scale))

@@ -50,6 +50,8 @@ class State:
     ) -> None:
         self.manifest, self.specification = manifest, specification
         self.iteration = 0
+        self.k = specification.k
+        """σ in steps of s·unit, for the members that are written from now on."""
         self.factors = {tensor.name: Factors(specification, tensor) for tensor in manifest}
         self._keys = {
             tensor.name: philox.key(specification.seed, "noise", tensor.name) for tensor in manifest
@@ -178,7 +180,7 @@ class State:
         return low_rank if specification.rank else full
 
     def _k(self, tensor: Tensor) -> int:
-        return self.specification.k << tensor.shift
+        return self.k << tensor.shift
 
     # Updating Δ
 
