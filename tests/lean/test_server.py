@@ -317,8 +317,10 @@ def test_a_proof_is_judged(server: Running) -> None:
     assert (failed["status"], failed["reward"]) == ("failed", 0.0)
     assert (failed["line"], failed["column"]) == (2, 9)
     assert failed["messages"][0]["severity"] == "error"
-    cheat = verify("  sorry")
-    assert (cheat["status"], cheat["detail"]["policy"]) == ("rejected", cheat["detail"]["policy"])
+    cheat = verify("  intro h\n  exact sorry")
+    assert (cheat["status"], cheat["detail"]["policy"]) == ("rejected", "unproved")
+    assert (cheat["line"], cheat["column"]) == (2, 8)
+    assert cheat["message"].startswith("2:8: `sorry`")
     em = verify("  exact Classical.em p", "theorem em (p : Prop) : p ∨ ¬p")
     assert em["status"] == "passed"
     assert "Classical.choice" in em["axioms"]

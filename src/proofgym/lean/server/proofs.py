@@ -20,6 +20,7 @@ from proofgym.lean.server.snippet import plain
 from proofgym.lean.server.work import Work
 from proofgym.types import Status, Verdict
 
+_SCANNED = re.compile(r"(\d+):(\d+): (.*)", re.DOTALL)
 _PLACED = re.compile(r"(?:(\d+):(\d+)|([^:]*)): (\w+): (.*)", re.DOTALL)
 
 
@@ -84,7 +85,7 @@ class VerdictBody(BaseModel):
     reward: float | None
     message: str = ""
     line: int | None = None
-    """Where in the proof the message's error is, if it is there."""
+    """Where in the proof the message's error is, or the word that the rules refuse."""
     column: int | None = None
     axioms: list[str] | None = None
     """What the theorem rests on; null where it came to no such question."""
@@ -203,7 +204,7 @@ def _refusal(service: Service, statement: str) -> TaskError | VerifierError | No
 def as_body(verdict: Verdict, name: str | None = None) -> VerdictBody:
     """A verdict as it travels."""
     detail = dict(verdict.detail)
-    placed = _placed(verdict.message)
+    placed = _scanned(verdict.message) if "policy" in detail else _placed(verdict.message)
     return VerdictBody(
         id=name,
         status=verdict.status,
@@ -219,6 +220,14 @@ def as_body(verdict: Verdict, name: str | None = None) -> VerdictBody:
         cached=detail.pop("cached", False),
         detail=detail,
     )
+
+
+def _scanned(text: str) -> PlacedMessage:
+    """What the policy scan says: `3:4: …`, with no severity."""
+    match = _SCANNED.fullmatch(plain(text))
+    if match is None:
+        return _placed(text)
+    return PlacedMessage(line=int(match[1]), column=int(match[2]), severity="error", text=match[3])
 
 
 def _placed(text: str) -> PlacedMessage:
