@@ -123,16 +123,27 @@ def nearest(value: object, allowed: Iterable[str]) -> str:
 
 
 def no_file(path: Path) -> str:
-    """Say that there is no such file: "no file a/b; did you mean 'a/c'?", or which folder is not
-    there."""
+    """Say that there is no such file, with the nearest there is: "no file a/b; did you mean 'a/c'?"
+    or which folder is not there."""
     if path.is_dir():
         return f"{path} is a folder, not a file"
     if not path.parent.is_dir():
-        return f"no file {path}: there is no folder {path.parent}"
+        return no_folder(path.parent)
+    return f"no file {path}{_beside(path)}"
+
+
+def no_folder(path: Path) -> str:
+    """Say that there is no such folder; of several that are missing, the first."""
+    while not path.parent.is_dir():
+        path = path.parent
+    return f"there is no folder {path}{_beside(path)}"
+
+
+def _beside(path: Path) -> str:
+    """The name in the same folder that is most like it."""
     try:
         names = sorted(it.name for it in path.parent.iterdir())
     except OSError:
-        names = []
+        return ""
     match = difflib.get_close_matches(path.name, names, n=1, cutoff=0.6)
-    hint = f"; did you mean {str(path.parent / match[0])!r}?" if match else ""
-    return f"no file {path}{hint}"
+    return f"; did you mean {str(path.parent / match[0])!r}?" if match else ""

@@ -220,10 +220,70 @@ def test_the_command_refuses_what_it_does_not_know():
         (["--arrivals", "poison"], "did you mean 'poisson'"),
         (["--rate", "0"], "--rate = 0.0: must be more than 0"),
         (["--pools", "4,many"], "'many' is neither"),
-        (["--rollouts", "0"], "Step.rollouts = 0"),
-        (["--wait", "-1"], "Goal.wait_s = -1.0"),
-        (["--failure", "2"], "Step.failure = 2.0"),
+        (["--pools", "4,unlimitd"], "did you mean 'unlimited'?"),
+        (["--pools", "0"], "--pools: 0 must be at least 1"),
+        (["--pools", ","], "--pools: is empty"),
+        (["--rollouts", "0"], "--rollouts = 0: "),
+        (["--wait", "-1"], "--wait = -1.0: "),
+        (["--failure", "2"], "--failure = 2.0: "),
+        (["--cap", "0"], "--cap = 0.0: "),
+        (["--gpu-price", "-1"], "--gpu-price = -1.0: "),
+        (["--uses", "-1"], "--uses = -1: "),
+        (["--steps", "0"], "--steps = 0: must be at least 1"),
     ]:
         result = CliRunner().invoke(app, ["plan", "sandboxes", *options])
         assert isinstance(result.exception, ConfigError), (options, result.output)
         assert message in str(result.exception)
+
+
+def test_no_plan_where_every_rollout_is_lost():
+    options = ["--rollouts", "50", "--failure", "1"]
+    result = CliRunner().invoke(app, ["plan", "sandboxes", *options])
+    assert isinstance(result.exception, ConfigError)
+    assert str(result.exception) == (
+        "--failure = 1.0: each of the 50 rollouts is lost after 3 attempts, whatever the pool"
+    )
+    step = Step(rollouts=50, gaps=Exponential(mean_s=0.05), failure=0.5, retries=0)
+    plan = make_plan(step, steps=1)
+    lost = plan.recommended.lost
+    assert 5 < lost < 45
+    assert f"{lost:g} of 50 completions are lost with their only attempt" in plan.reason
+    assert "lost" not in make_plan(SMALL).reason
+
+
+def test_a_picture_that_cannot_be_written_is_refused_before_the_work(tmp_path, monkeypatch):
+    def no_work(*_, **__):
+        raise AssertionError("the simulation was begun")
+
+    monkeypatch.setattr("proofgym.planning.make_plan", no_work)
+    (tmp_path / "folder.svg").mkdir()
+    for path, message in [
+        ("plan.png", "the picture is SVG; name a file that ends in .svg"),
+        ("plan", "the picture is SVG"),
+        ("no/plan.svg", f"there is no folder {tmp_path}/no"),
+        ("foldre.svg/a/plan.svg", f"did you mean '{tmp_path}/folder.svg'?"),
+        ("folder.svg", "is a folder"),
+    ]:
+        result = CliRunner().invoke(app, ["plan", "sandboxes", "--plot", str(tmp_path / path)])
+        assert isinstance(result.exception, ConfigError), result.exception
+        assert message in str(result.exception)
+
+
+def test_a_picture_that_fails_after_all_does_not_lose_the_plan(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("proofgym.planning.chart.draw", full)
+    options = [
+        "--rollouts",
+        "50",
+        "--pools",
+        "4",
+        "--steps",
+        "1",
+        "--plot",
+        str(tmp_path / "a.svg"),
+    ]
+    result = CliRunner().invoke(app, ["plan", "sandboxes", *options])
+    assert "No space left" in str(result.exception)
+    assert json.loads(result.output.splitlines()[-1])["recommended"]["size"] == 4

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proofgym.errors import ConfigError
+from proofgym.cli.options import as_options
+from proofgym.errors import ConfigError, nearest, no_folder
 
 if TYPE_CHECKING:
     from proofgym.planning import Distribution, Plan, Step
 
 app = typer.Typer(help="Find sizes by simulation.", no_args_is_help=True, rich_markup_mode=None)
 
+_OPTIONS = {
+    "cap_s": "--cap",
+    "update_s": "--update",
+    "gpu_hour": "--gpu-price",
+    "sandbox_hour": "--sandbox-price",
+    "wait_s": "--wait",
+    "sizes": "--pools",
+}
 _FORMS = "SECONDS, exponential:MEAN, lognormal:MEDIAN,P99, uniform:LOW,HIGH or a JSON list in FILE"
 
 
@@ -72,35 +82,49 @@ def sandboxes(
     def read(text: str, name: str) -> Distribution:
         return parse_distribution(text, name)
 
-    step = Step(
-        rollouts=rollouts,
-        gaps=_gaps(arrivals, rate),
-        service=read(service, "--service"),
-        cap_s=cap,
-        hanging=hanging,
-        start=read(start, "--start"),
-        failure=failure,
-        failure_after=None if failure_after is None else read(failure_after, "--failure-after"),
-        retries=retries,
-        cores=cores or None,
-        update_s=update,
-        seed=seed,
-    )
-    made = make_plan(
-        step,
-        Prices(gpu_hour=gpu_price, gpus=gpus, sandbox_hour=sandbox_price),
-        goal=Goal(wait_s=wait, premium=premium),
-        sizes=None if pools is None else _sizes(pools),
-        uses=uses or None,
-        starting=starting or None,
-        steps=steps,
-    )
-    _show(made, step, plot)
+    picture = None if plot is None else _picture(plot)
+    with as_options(**_OPTIONS):
+        step = Step(
+            rollouts=rollouts,
+            gaps=_gaps(arrivals, rate),
+            service=read(service, "--service"),
+            cap_s=cap,
+            hanging=hanging,
+            start=read(start, "--start"),
+            failure=failure,
+            failure_after=None if failure_after is None else read(failure_after, "--failure-after"),
+            retries=retries,
+            cores=cores or None,
+            update_s=update,
+            seed=seed,
+        )
+        made = make_plan(
+            step,
+            Prices(gpu_hour=gpu_price, gpus=gpus, sandbox_hour=sandbox_price),
+            goal=Goal(wait_s=wait, premium=premium),
+            sizes=None if pools is None else _sizes(pools),
+            uses=uses or None,
+            starting=starting or None,
+            steps=steps,
+        )
+    _show(made, step, picture)
+
+
+def _picture(path: Path) -> Path:
+    """The path, if a picture can be written there: a plan takes long, and is not to be lost."""
+    if path.suffix.lower() != ".svg":
+        raise ConfigError(f"--plot {path}: the picture is SVG; name a file that ends in .svg")
+    if path.is_dir():
+        raise ConfigError(f"--plot {path}: is a folder; name a file")
+    if not path.parent.is_dir():
+        raise ConfigError(f"--plot {path}: {no_folder(path.parent)}")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise ConfigError(f"--plot {path}: cannot be written")
+    return path
 
 
 def _gaps(arrivals: str, rate: float) -> Distribution:
     """Seconds between completions, from the pattern's name and the rate."""
-    from proofgym.errors import nearest
     from proofgym.planning import Constant, Exponential, parse_distribution
 
     if arrivals.endswith(".json"):
@@ -122,7 +146,10 @@ def _sizes(text: str) -> list[int | None]:
     words = [word.strip() for word in text.split(",") if word.strip()]
     for word in words:
         if word != "unlimited" and not word.isdecimal():
-            raise ConfigError(f"--pools: {word!r} is neither a whole number nor 'unlimited'")
+            hint = f": {nearest(word, ['unlimited'])}" if word[:1].isalpha() else ""
+            raise ConfigError(
+                f"--pools = {text!r}: {word!r} is neither a whole number nor 'unlimited'{hint}"
+            )
     return [None if word == "unlimited" else int(word) for word in words]
 
 
@@ -138,7 +165,13 @@ def _show(plan: Plan, step: Step, plot: Path | None) -> None:
     console.print(table(plan))
     print(plan.reason)
     print(f"PoolSettings({', '.join(f'{name}={it}' for name, it in plan.settings().items())})")
+    failed = None
     if plot is not None:
-        plot.write_text(draw(plan), encoding="utf-8")
-        print(f"picture: {plot}")
+        try:
+            plot.write_text(draw(plan), encoding="utf-8")
+            print(f"picture: {plot}")
+        except OSError as error:  # a full disk, say: the plan was made
+            failed = ConfigError(f"--plot {plot}: cannot be written: {error.strerror}")
     print(json.dumps(plan.to_json() | {"step": step.to_json()}))
+    if failed is not None:
+        raise failed

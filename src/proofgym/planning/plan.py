@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from proofgym.errors import ConfigError
+from proofgym.errors import FieldError, Problem
 from proofgym.planning.goal import Goal
 from proofgym.planning.pool import Pool
 from proofgym.planning.prices import Prices
@@ -77,13 +77,16 @@ def make_plan(
             where luck evens out within a step.
 
     Raises:
-        ConfigError: a value is out of range, or Numba is missing.
+        ConfigError: a value is out of range, every rollout is lost, or Numba is missing.
     """
     steps = (3 if step.rollouts < _MANY else 1) if steps is None else steps
     _check(sizes, steps)
     goal = goal or Goal()
     trial = Trial(step, prices or Prices(), Pool(uses=uses, starting=starting), steps)
-    most = trial.row(None, 0).peak
+    best = trial.row(None, 0)
+    if best.lost >= step.rollouts:
+        raise FieldError(Problem("Step", "failure", _hopeless(step), repr(step.failure)))
+    most = best.peak
     looked_at = _range(most) if sizes is None else sorted(set(sizes), key=_limit)
     enough = _first(looked_at, lambda size: _reaches(trial, size, _whole(size, most), goal))
 
@@ -104,14 +107,20 @@ def make_plan(
     return Plan(rows, chosen, explain(trial, rows, chosen, goal), goal, pool)
 
 
+def _hopeless(step: Step) -> str:
+    attempts = f"{step.retries + 1} attempt{'s' if step.retries else ''}"
+    return f"each of the {step.rollouts} rollouts is lost after {attempts}, whatever the pool"
+
+
 def _check(sizes: Sequence[int | None] | None, steps: int) -> None:
     if steps < 1:
-        raise ConfigError(f"steps = {steps}: must be at least 1")
+        raise FieldError(Problem("make_plan", "steps", "must be at least 1", repr(steps)))
     for size in sizes or ():
         if size is not None and size < 1:
-            raise ConfigError(f"sizes: {size} must be at least 1, or None for unlimited")
+            message = f"{size} must be at least 1, or None for unlimited"
+            raise FieldError(Problem("make_plan", "sizes", message))
     if sizes is not None and not sizes:
-        raise ConfigError("sizes is empty: give at least one pool size")
+        raise FieldError(Problem("make_plan", "sizes", "is empty: give at least one pool size"))
 
 
 def _limit(size: int | None) -> float:

@@ -12,7 +12,7 @@ from proofgym.progress import duration
 def explain(trial: Trial, rows: Sequence[Row], chosen: Row, goal: Goal) -> str:
     """The sentence."""
     parts = [_what(rows, chosen, goal), _smaller(rows, chosen), _larger(rows, chosen)]
-    parts.append(_buffer(trial, chosen, goal))
+    parts += [_buffer(trial, chosen, goal), _lost(trial, chosen)]
     return "; ".join(part for part in parts if part) + "."
 
 
@@ -71,6 +71,15 @@ def _buffer(trial: Trial, chosen: Row, goal: Goal) -> str:
         f"without warm ones the wait would be {_s(without.wait_p99_s)}{arrive}, and idling costs "
         f"{chosen.idle_cost:.4f} a step"
     )
+
+
+def _lost(trial: Trial, chosen: Row) -> str:
+    """What no pool can help: the same for each."""
+    if chosen.lost == 0:
+        return ""
+    step = trial.step
+    after = f"after {step.retries + 1} attempts" if step.retries else "with their only attempt"
+    return f"{chosen.lost:.3g} of {step.rollouts} completions are lost {after}, whatever the pool"
 
 
 def _s(seconds: float) -> str:
