@@ -8,7 +8,8 @@ import pytest
 from pydantic import Field
 
 from proofgym.config import Config
-from proofgym.errors import ConfigError, nearest
+from proofgym.errors import ConfigError, nearest, no_file
+from proofgym.job_file import load_job
 from proofgym.types import Sampling
 
 
@@ -75,6 +76,23 @@ def test_none_on_the_command_line_is_null_or_a_fields_own_word():
     assert ES().override("normalise", "none").normalise == "none"
     with pytest.raises(ConfigError, match="batch"):
         SFT().override("batch", "none")
+
+
+def test_a_file_that_is_not_there_gets_the_nearest(tmp_path):
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "jobs" / "prove.py").touch()
+    for name, words in [
+        (
+            "jobs/prov.py",
+            f"no file {tmp_path}/jobs/prov.py; did you mean '{tmp_path}/jobs/prove.py'?",
+        ),
+        ("jobs/other", f"no file {tmp_path}/jobs/other"),
+        ("job/a/prove.py", f"there is no folder {tmp_path}/job; did you mean '{tmp_path}/jobs'?"),
+        ("jobs", f"{tmp_path}/jobs is a folder, not a file"),
+    ]:
+        assert no_file(tmp_path / name) == words
+    with pytest.raises(ConfigError, match="did you mean"):
+        load_job(tmp_path / "jobs" / "prov.py")
 
 
 def test_of_many_allowed_values_the_first_are_named():

@@ -8,14 +8,14 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from proofgym.errors import ConfigError, ProofgymError
+from proofgym.errors import ConfigError, ProofgymError, no_file
 from proofgym.job import Job
 
 
 def load_job(path: Path, overrides: Sequence[str] = (), beside: Path | None = None) -> Job:
     """Execute `path` and return its job; it imports from `beside` (default: its own folder)."""
     if not path.is_file():
-        raise ConfigError(f"no job file {path}")
+        raise ConfigError(f"job file: {no_file(path)}")
     folder = str((beside or path.parent).resolve())
     if folder not in sys.path:
         sys.path.insert(0, folder)

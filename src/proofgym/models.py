@@ -25,7 +25,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from proofgym import own_model
 from proofgym.adapter import merge, read_adapter
 from proofgym.catalogue import OWN, PACKAGED
-from proofgym.errors import ModelError, nearest
+from proofgym.errors import ModelError, nearest, no_file, no_folder
 from proofgym.model_cache import gguf_directory, packaged_directory, recorded
 
 _DTYPES = {
@@ -153,12 +153,14 @@ def _locate(name: str) -> tuple[Path | str, str, str | None]:
     path = Path(name).expanduser()
     if path.suffix == ".gguf":
         if not path.is_file():
-            raise ModelError(f"{name}: there is no such file")
+            raise ModelError(no_file(path))
         where = gguf_directory(path)
         return where, path.name, recorded(where)["weights_digest"]
     if path.is_dir():
         return path, name, recorded(path).get("weights_digest")
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
+        if name.startswith((".", "/", "~")) and not path.exists():
+            raise ModelError(f"{name}: {no_folder(path)}")
         hint = nearest(name, [*PACKAGED, *OWN])
         raise ModelError(f"{name}: no such packaged model or directory; {hint}")
     return name, name, None

@@ -106,6 +106,16 @@ def test_useless_path_is_refused(path: str) -> None:
         find_toolchain(path)
 
 
+def test_a_mistyped_toolchain_gets_the_nearest(tmp_path: Path) -> None:
+    with pytest.raises(ToolchainError, match="'embeded': did you mean 'embedded'"):
+        find_toolchain("embeded")
+    (tmp_path / "lean").touch()
+    with pytest.raises(ToolchainError, match=r"no file .*laen; did you mean '.*/lean'"):
+        find_toolchain(tmp_path / "laen")
+    with pytest.raises(ToolchainError, match=r"lean\) is a file that may not be run"):
+        find_toolchain(tmp_path / "lean")
+
+
 def test_broken_toolchain_is_refused(tmp_path: Path) -> None:
     lean = script(tmp_path / "lean", "#!/bin/sh\necho no such toolchain >&2\nexit 1\n")
     with pytest.raises(ToolchainError, match="no such toolchain"):

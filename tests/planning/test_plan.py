@@ -166,7 +166,7 @@ def test_distributions_from_text(tmp_path):
         ("lognormal:2", "write lognormal:median_s,p99_s"),
         ("-1", "greater than or equal to 0"),
         ("nan", "finite"),
-        ("missing.json", "cannot be read"),
+        ("missing.json", "no file missing.json"),
     ],
 )
 def test_wrong_distributions_are_refused_by_name(text, message):
@@ -274,16 +274,8 @@ def test_a_picture_that_fails_after_all_does_not_lose_the_plan(tmp_path, monkeyp
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("proofgym.planning.chart.draw", full)
-    options = [
-        "--rollouts",
-        "50",
-        "--pools",
-        "4",
-        "--steps",
-        "1",
-        "--plot",
-        str(tmp_path / "a.svg"),
-    ]
+    options = ["--rollouts", "50", "--pools", "4", "--steps", "1"]
+    options += ["--plot", str(tmp_path / "a.svg")]
     result = CliRunner().invoke(app, ["plan", "sandboxes", *options])
     assert "No space left" in str(result.exception)
     assert json.loads(result.output.splitlines()[-1])["recommended"]["size"] == 4

@@ -79,8 +79,13 @@ def test_errors_name_file_and_line(tmp_path: Path, bad: dict | str, message: str
 
 
 def test_missing_file_and_bad_text(tmp_path: Path) -> None:
-    with pytest.raises(TaskError, match=r"none\.jsonl: cannot be read"):
+    with pytest.raises(TaskError, match=r"no file .*none\.jsonl"):
         from_jsonl(tmp_path / "none.jsonl").load()
+    (tmp_path / "mine.jsonl").touch()
+    with pytest.raises(TaskError, match=r"did you mean '.*/mine\.jsonl'"):
+        from_jsonl(tmp_path / "mien.jsonl").load()
+    with pytest.raises(ConfigError, match="did you mean 'lean_core:heldout'"):
+        named("lean_coer:heldout")
     (tmp_path / "latin.jsonl").write_bytes(b"\n\xff\n")
     with pytest.raises(TaskError, match=r"latin\.jsonl, line 2: not UTF-8"):
         from_jsonl(tmp_path / "latin.jsonl").load()

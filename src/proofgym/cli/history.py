@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from proofgym.errors import HistoryError
+from proofgym.errors import HistoryError, no_file
 
 app = typer.Typer(
     help="The history of a run.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
@@ -124,6 +124,8 @@ def _path(run: str, runs: Path) -> Path:
 
     if Path(run).is_file():
         return Path(run)
+    if "/" in run and not Path(run).exists():
+        raise HistoryError(no_file(Path(run)))
     directory = RunDirectory.read(runs, run)
     path = directory.path / HISTORY
     if not path.is_file():

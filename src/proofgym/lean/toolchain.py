@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 import shutil
@@ -10,10 +11,11 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from proofgym.errors import ToolchainError
+from proofgym.errors import ToolchainError, no_file
 from proofgym.lean import embedded
 
 LAKE_FILES = ("lakefile.lean", "lakefile.toml", "lake-manifest.json")
+_ALLOWED = "Name a lean executable, a Lake project directory, or 'embedded'."
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ def find_toolchain(explicit: str | Path | None = None) -> Toolchain:
     word `embedded`. Raises `ToolchainError` saying what was tried.
     """
     if explicit is not None:
-        return _from_setting(str(explicit), "the given path")
+        return _from_setting(str(explicit), "the given toolchain")
     if setting := os.environ.get("PROOFGYM_LEAN"):
         return _from_setting(setting, "PROOFGYM_LEAN")
     if lean := _elan_lean():
@@ -79,8 +81,13 @@ def _from_setting(setting: str, origin: str) -> Toolchain:
         )
     if path.is_file() and os.access(path, os.X_OK):
         return _from_binary(path, "explicit")
+    if path.is_file():
+        raise ToolchainError(f"{origin} ({path}) is a file that may not be run. {_ALLOWED}")
+    if path.name == setting and (hint := difflib.get_close_matches(setting, ["embedded"])):
+        raise ToolchainError(f"{origin} = {setting!r}: did you mean {hint[0]!r}? {_ALLOWED}")
+    missing = no_file(path)
     raise ToolchainError(
-        f"{origin} ({path}) is neither a lean executable nor a Lake project directory."
+        f"{origin} ({path}): {missing}{'' if missing.endswith('?') else '.'} {_ALLOWED}"
     )
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from proofgym.config import Config
-from proofgym.errors import ConfigError, nearest
+from proofgym.errors import ConfigError, nearest, no_file
 
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 PositiveSeconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -157,7 +157,11 @@ def parse_distribution(text: str, name: str) -> Distribution:
 def _measured(path: Path, name: str) -> Measured:
     try:
         values: Any = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+        raise ConfigError(f"{name}: {no_file(path)}") from None
+    except OSError as error:
+        raise ConfigError(f"{name}: {path} cannot be read: {error.strerror}") from None
+    except ValueError as error:
         raise ConfigError(f"{name}: {path} cannot be read as JSON: {error}") from None
     good = isinstance(values, list) and all(
         isinstance(it, int | float) and not isinstance(it, bool) and 0 <= it < math.inf

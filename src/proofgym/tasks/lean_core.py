@@ -35,8 +35,6 @@ def named(text: str) -> Tasks:
     if family == "lean_core":
         return lean_core(split or "train")
     if split and not Path(text).exists():
-        raise ConfigError(
-            f"tasks {text!r}: no such file, and not lean_core:SPLIT with SPLIT one of "
-            f"{', '.join(SPLITS)}"
-        )
+        known = [f"lean_core:{name}" for name in SPLITS]
+        raise ConfigError(f"tasks {text!r}: {nearest(text, known)}, or a JSONL file")
     return from_jsonl(text)

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from pydantic import Field, field_validator
 
 from proofgym.config import Config
-from proofgym.errors import TaskError, nearest
+from proofgym.errors import TaskError, nearest, no_file
 from proofgym.random import shuffled
 from proofgym.types import Task
 
@@ -140,6 +140,8 @@ def read_lines(path: Path) -> Iterator[Line]:
     """
     try:
         text = path.read_text(encoding="utf-8")
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+        raise TaskError(no_file(path)) from None
     except OSError as error:
         raise TaskError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
