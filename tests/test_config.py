@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 import pytest
 from pydantic import Field
+from typer.testing import CliRunner
 
+from proofgym.cli.main import app
 from proofgym.config import Config
 from proofgym.errors import ConfigError, nearest, no_file
 from proofgym.job_file import load_job
@@ -82,15 +85,12 @@ def test_a_file_that_is_not_there_gets_the_nearest(tmp_path):
     (tmp_path / "jobs").mkdir()
     (tmp_path / "jobs" / "prove.py").touch()
     for name, words in [
-        (
-            "jobs/prov.py",
-            f"no file {tmp_path}/jobs/prov.py; did you mean '{tmp_path}/jobs/prove.py'?",
-        ),
-        ("jobs/other", f"no file {tmp_path}/jobs/other"),
-        ("job/a/prove.py", f"there is no folder {tmp_path}/job; did you mean '{tmp_path}/jobs'?"),
-        ("jobs", f"{tmp_path}/jobs is a folder, not a file"),
+        ("jobs/prov.py", "no file %/jobs/prov.py; did you mean '%/jobs/prove.py'?"),
+        ("jobs/other", "no file %/jobs/other"),
+        ("job/a/prove.py", "there is no folder %/job; did you mean '%/jobs'?"),
+        ("jobs", "%/jobs is a folder, not a file"),
     ]:
-        assert no_file(tmp_path / name) == words
+        assert no_file(tmp_path / name) == words.replace("%", str(tmp_path))
     with pytest.raises(ConfigError, match="did you mean"):
         load_job(tmp_path / "jobs" / "prov.py")
 
@@ -109,3 +109,12 @@ def test_of_many_allowed_values_the_first_are_named():
 def test_absurd_sampling_is_refused(field, value):
     with pytest.raises(ConfigError, match=f"Sampling.{field} = "):
         Sampling(**{field: value})
+
+
+@pytest.mark.parametrize("words", [[], ["lean"], ["plan"], ["history"]])
+def test_every_help_has_an_example(words):
+    result = CliRunner().invoke(app, [*words, "--help"])
+    assert "Example: proofgym" in result.output
+    for name in re.findall(r"^  ([a-z]+)  ", result.output.partition("Commands:")[2], re.M):
+        more = CliRunner().invoke(app, [*words, name, "--help"])
+        assert re.search(rf"Example: proofgym.* {name}", more.output), name

@@ -12,14 +12,13 @@ import typer
 
 from proofgym.errors import HistoryError, no_file
 
-app = typer.Typer(
-    help="The history of a run.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
-)
+_HELP = "The history of a run.\n\nExample: proofgym history verify latest"
+app = typer.Typer(help=_HELP, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
 Which = Annotated[str, typer.Argument(help="Run id, 'latest', or the path of a history file.")]
 Runs = Annotated[Path, typer.Option(help="Directory that holds the runs.")]
 
 
-@app.callback()
+@app.callback(help=_HELP)
 def _group() -> None:
     """The history of a run."""
 

@@ -12,14 +12,13 @@ import typer
 from proofgym.cli.options import as_options
 from proofgym.errors import ConfigError, no_file
 
-app = typer.Typer(
-    help="Lean as a service.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
-)
+_HELP = "Lean as a service.\n\nExample: proofgym lean serve --port 8000 --key-file key.txt"
+app = typer.Typer(help=_HELP, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
 KEY_VARIABLE = "PROOFGYM_API_KEY"
 _NEEDED = ("fastapi", "prometheus_client", "uvicorn")
 
 
-@app.callback()
+@app.callback(help=_HELP)
 def _group() -> None:
     """Lean as a service."""
 

@@ -11,7 +11,8 @@ from proofgym.errors import ProofgymError
 
 app = typer.Typer(
     name="proofgym",
-    help="Train language models against a verifier: Evolution Strategies and RL for Lean 4 proofs.",
+    help="Train language models against a verifier: Evolution Strategies and RL for Lean 4 proofs."
+    "\n\nExample: proofgym train examples/prove.py",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,

@@ -16,7 +16,8 @@ from proofgym.errors import ConfigError, nearest, no_folder
 if TYPE_CHECKING:
     from proofgym.planning import Distribution, Plan, Step
 
-app = typer.Typer(help="Find sizes by simulation.", no_args_is_help=True, rich_markup_mode=None)
+_HELP = "Find sizes by simulation.\n\nExample: proofgym plan sandboxes --rollouts 10000 --rate 68"
+app = typer.Typer(help=_HELP, no_args_is_help=True, rich_markup_mode=None)
 
 _OPTIONS = {
     "cap_s": "--cap",
@@ -29,7 +30,7 @@ _OPTIONS = {
 _FORMS = "SECONDS, exponential:MEAN, lognormal:MEDIAN,P99, uniform:LOW,HIGH or a JSON list in FILE"
 
 
-@app.callback()
+@app.callback(help=_HELP)
 def plan() -> None:
     """Find sizes by simulation."""
 
