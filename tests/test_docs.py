@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
+import textwrap
 from pathlib import Path
+
+import pytest
 
 import proofgym
 
@@ -46,3 +49,15 @@ def test_make_bench_runs_every_benchmark():
     ]
     assert len(programs) > 5
     assert [name for name in programs if f"python benchmarks/{name}" not in recipe] == []
+
+
+@pytest.mark.parametrize("page", ["sandboxes.md"])
+def test_every_example_of_a_page_runs_by_itself(page, capsys):
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    examples = re.findall(r"^( *)```python\n(.*?)^ *```$", text, re.M | re.S)
+    assert len(examples) == 5
+    for _, example in examples:
+        code = textwrap.dedent(example)
+        exec(compile(code, page, "exec"), {"__name__": page})
+        said = re.findall(r"^ *print\(.*\)  # (.*)$", code, re.M)
+        assert capsys.readouterr().out.splitlines() == said
