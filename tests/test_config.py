@@ -10,9 +10,11 @@ from pydantic import Field
 from typer.testing import CliRunner
 
 from proofgym.cli.main import app
+from proofgym.cli.options import as_options
 from proofgym.config import Config
 from proofgym.errors import ConfigError, nearest, no_file
 from proofgym.job_file import load_job
+from proofgym.sandboxes import Limits
 from proofgym.types import Sampling
 
 
@@ -109,6 +111,15 @@ def test_of_many_allowed_values_the_first_are_named():
 def test_absurd_sampling_is_refused(field, value):
     with pytest.raises(ConfigError, match=f"Sampling.{field} = "):
         Sampling(**{field: value})
+
+
+def test_a_wrong_option_of_eval_is_named_before_any_work():
+    arguments = ["eval", "lean-tiny", "lean_core:heldout", "--temperature", "500"]
+    result = CliRunner().invoke(app, arguments)
+    assert str(result.exception).startswith("--temperature = 500.0: ")
+    said = pytest.raises(ConfigError, match=r"^--timeout = -1: must be")
+    with said, as_options(wall_s="--timeout"):
+        Limits(wall_s=-1)
 
 
 @pytest.mark.parametrize("words", [[], ["lean"], ["plan"], ["history"]])

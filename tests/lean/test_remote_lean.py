@@ -106,6 +106,12 @@ def test_no_server_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         RemoteLean(url="http://127.0.0.1:9", retries=0).open(1)
 
 
+def test_an_empty_key_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROOFGYM_API_KEY", " ")
+    with pytest.raises(ConfigError, match="set but empty"):
+        RemoteLean(url="http://127.0.0.1:9").open(1)
+
+
 def test_configuration() -> None:
     with pytest.raises(ConfigError, match="must hold no password"):
         RemoteLean(url="http://me:word@host")

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from proofgym.cli.options import as_options
 from proofgym.cli.train import Runs
 from proofgym.errors import ConfigError
 
@@ -40,6 +41,8 @@ def evaluate(
     ks = sorted({1, *(k or [])})
     if ks[-1] > samples or ks[0] < 1:
         raise ConfigError(f"--k {ks[-1]}: needs 1 <= k <= --samples, which is {samples}")
+    with as_options():
+        sampling = Sampling(temperature=temperature, max_tokens=max_tokens, stop=("\n\n",))
     chosen = named(tasks).load()[:limit]
     require_statements(chosen)
     cluster = Local()
@@ -51,7 +54,7 @@ def evaluate(
             cluster.engine(loaded, seed),
             judge,
             chosen,
-            Sampling(temperature=temperature, max_tokens=max_tokens, stop=("\n\n",)),
+            sampling,
             samples=samples,
             workers=cluster.verification_workers(),
         )

@@ -51,6 +51,8 @@ class RemoteLean(Config):
         except ImportError:
             raise ConfigError("RemoteLean needs httpx: pip install 'proofgym[remote]'") from None
         key = os.environ.get(self.key_variable)
+        if key is not None and not key.strip():
+            raise ConfigError(f"${self.key_variable} is set but empty: set a key, or unset it")
         poster = Poster(self.url, key, max(workers, 1), self.wait, self.retries)
         try:
             return self._judge(poster)
