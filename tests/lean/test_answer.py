@@ -51,6 +51,21 @@ WRONG = [
     (f"open Nat in set_option x true\n{SWAP} := trivial", Status.REJECTED, "not `set_option`"),
     (f"open Nat\n  def x := 1\n{SWAP} := trivial", Status.REJECTED, "not `def`"),
     (f"open Nat #eval\n{SWAP} := trivial", Status.REJECTED, "not `#`"),
+    (
+        f"theorem a : True := trivial\nwhere\n  s : Nat := 1\n{SWAP} := id",
+        Status.REJECTED,
+        "2:0: `where`",
+    ),
+    (
+        f"theorem a : True := by\n  let rec s := 1\n  trivial\n{SWAP} := id",
+        Status.REJECTED,
+        "2:6: `rec`",
+    ),
+    (
+        f"theorem a (h : autoParam False A.s) : 1 = 2 := h.elim\n{SWAP} := id",
+        Status.REJECTED,
+        "autoParam",
+    ),
     ("theorem swap (p q : Prop) (h : p ∧ q) : q ∧ p := ⟨h.2, h.1⟩", Status.REJECTED, "the type"),
     (f"-- swap\n{SWAP} := fun h => ⟨h.2, h.1⟩\n{SWAP} := by sorry", Status.REJECTED, "`sorry`"),
 ]

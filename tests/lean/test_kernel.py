@@ -158,6 +158,13 @@ FORGED: dict[str, tuple[list[list[Any]], str]] = {
     "nothing": ([], "without the proof"),
     "no proof": ([NO, *FALSE], "without the proof"),
     "a universe that is not there": ([NO, ["param", 1], ["sort", 9]], "cannot be read"),
+    "a name that the kernel runs code for": (
+        [
+            *(NO, *FALSE, ["name", 0, "Lean"], ["name", 3, "reduceBool"]),
+            ["definition", 4, [], 0, 0, [0, 0]],
+        ],
+        "a definition of Lean.reduceBool",
+    ),
     "a lone surrogate": ([["name", 0, "\ud800"]], "cannot be read"),
 }
 

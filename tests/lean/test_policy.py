@@ -48,6 +48,7 @@ ORDINARY = [
     "  exact (sᶜ ∩ tᶜ)ᶜ.foo ∧ x⁻¹ * x² = Rˣ ∧ Mᵀ i j",
     "  exact ∑' i, f i = g ⁻¹' s ∩ f '' t' ∧ xs[0]'h = a",
     "  norm_num [0x1F, 1e5, 1.5e-3, 2_000]; exact h.1.2.foo",
+    "  norm_num [show 5! = 120 by decide]; exact h 10! n!",
     "  intro hⱼ xⱼ' i₁₂\n  exact f →ₗ[R] g ≃+* h ∘L k",
     '  exact s!"abc" = toString "a" ++ m!"b" ∧ "\\n\\x41\\u0041" = ""',
 ]
@@ -91,6 +92,7 @@ REFUSED = [
     ("  exact unsafe x", "command"),
     ("  exact unsafeCast x", "trusted"),
     ("  exact lcProof", "trusted"),
+    ("  exact (fun (h : autoParam False s) => h.elim) trivial", "trusted"),
     ("  trivial\ngen_injective_theorems% Foo", "command"),
     ("  trivial\n/-! a command -/", "command"),
     ("  trivial /- open", "unclosed_comment"),

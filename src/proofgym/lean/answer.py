@@ -1,7 +1,9 @@
 """A whole file as a model prints it: a target theorem, helper lemmas, often in a fenced block.
 
 The file may import (which is passed over: the trusted header stands), `open` namespaces, and prove
-theorems. Every declaration is read by the policy scan of proofs. It need not repeat the statement
+theorems. Every declaration is read by the policy scan of proofs, and may define nothing beside
+itself: what `where` and `let rec` define is no proof but data, which a later theorem could have
+Lean run as a tactic. The file need not repeat the statement
 in the statement's own words: what counts is that Lean gives the target the type that the trusted
 statement has.
 """
@@ -19,6 +21,8 @@ from proofgym.lean.statement import Statement
 from proofgym.lean.tokens import Ambiguous, Token, readings, tokens
 
 DECLARATIONS = ("theorem", "lemma")
+
+_DEFINE = frozenset({"where", "rec"})
 
 _NOT_OPENED = (COMMANDS | CODE | UNPROVED) - {"scoped"}
 
@@ -89,7 +93,14 @@ def _scan_command(text: str, token: Token, end: int) -> Refusal | None:
         return None
     # The scan sees one declaration, at the place that it has in the file.
     blank = re.sub(r"[^\n]", " ", text[:rest])
-    return scan(blank + text[rest:end])
+    alone = blank + text[rest:end]
+    if refusal := scan(alone):
+        return refusal
+    for other in tokens(alone):
+        if other.kind == "name" and any(readings(alone, other, _DEFINE)):
+            what = f"`{other.text}` defines something beside the theorem"
+            return _refuse(alone, other.start, "definition", what)
+    return None
 
 
 def _refuse(text: str, offset: int, slug: str, message: str) -> Refusal:

@@ -53,10 +53,11 @@ CODE = frozenset(
 TRUSTED = frozenset(
     """
     sorryAx ofReduceBool ofReduceNat reduceBool reduceNat trustCompiler unsafeCast unsafeIO
-    unsafeBaseIO unsafeEIO lcProof lcAny lcErased lcUnreachable lcCast lcVoid
+    unsafeBaseIO unsafeEIO lcProof lcAny lcErased lcUnreachable lcCast lcVoid autoParam
     """.split()  # noqa: SIM905
 )
-"""Constants that step around the kernel; no proof needs them by name."""
+"""Constants that step around the kernel, or have Lean run a value as a tactic (`autoParam`); no
+proof needs them by name."""
 
 _REFUSED = {
     **{it: ("code", f"`{it}` runs code, reads files or trusts compiled code") for it in CODE},
@@ -156,7 +157,7 @@ def _word(proof: str, token: Token) -> tuple[str, str] | None:
         return _REFUSED[word]
     last = token.text.rpartition(".")[2].strip("«»")
     if last in TRUSTED:
-        return "trusted", f"`{token.text}` steps around the kernel"
+        return "trusted", f"`{token.text}` steps around the kernel or the scan"
     return None
 
 

@@ -17,6 +17,7 @@ Reading text in smaller pieces than Lean does is always safe: then more is seen,
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -155,6 +156,7 @@ def _begins_clean(text: str, at: int) -> bool:
     return at == 0 or text[at - 1] in _CLEAN
 
 
+_STICKS = frozenset(string.ascii_letters + string.digits + "_'")
 _NUMBER = re.compile(
     r"0[xX][0-9a-fA-F_]+|0[bB][01_]+|0[oO][0-7_]+|[0-9][0-9_]*(?:[eE][+-]?[0-9]+)?"
 )
@@ -164,7 +166,8 @@ def _number(text: str, at: int) -> Token:
     match = _NUMBER.match(text, at)
     assert match is not None
     follows = text[match.end() : match.end() + 1]
-    if follows and (follows == "«" or (follows.isascii() and is_name_rest(follows))):
+    # `5!` is a number and a symbol: no number goes on with that.
+    if follows and (follows == "«" or follows in _STICKS):
         why = f"a number directly before {follows!r} (put a space between)"
         raise Ambiguous("ambiguous_number", why, at, match.group())
     return Token("number", match.group(), at)

@@ -7,6 +7,22 @@ from attack import Attack, Full
 from attacks.native import FORGE, attack, run
 
 ATTACKS: list[Attack] = [
+    Attack(
+        "syntax_as_data",
+        "a helper theorem defines a tactic as a value, and another has Lean run it",
+        "theorem A : True := trivial\nwhere\n"
+        "  s : Lean.Syntax := .node .none `x (Array.mk (.cons .missing .nil))\n"
+        "theorem B (h : autoParam False A.s) : False := h.elim\n"
+        "theorem no : False := by\n  exact B",
+        "definition",
+        form="answer",
+    ),
+    Attack(
+        "auto_parameter",
+        "an argument that Lean fills by running a value as a tactic",
+        "  exact (fun (h : autoParam False s) => h) (by assumption)",
+        "trusted",
+    ),
     attack(
         "run_tac",
         "a tactic that runs code",
