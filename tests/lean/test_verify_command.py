@@ -39,7 +39,10 @@ def test_a_wrong_option_is_refused(good: Path, options: list[str], words: str) -
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["verify", str(tmp_path)])
     assert isinstance(result.exception, ConfigError)
-    assert "not a file" in str(result.exception)
+    assert "is a folder" in str(result.exception)
+    (tmp_path / "Theorems.lean").touch()
+    result = CliRunner().invoke(app, ["verify", str(tmp_path / "Theorem.lean")])
+    assert "Theorems.lean" in str(result.exception)
 
 
 def test_a_file_and_a_statement(good: Path) -> None:

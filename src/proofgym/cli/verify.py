@@ -8,7 +8,8 @@ from typing import Annotated, cast
 
 import typer
 
-from proofgym.errors import ConfigError, nearest
+from proofgym.cli.options import as_options
+from proofgym.errors import ConfigError, nearest, no_file
 from proofgym.types import LEVELS, Level
 
 
@@ -37,7 +38,7 @@ def verify(
     from proofgym.lean.file import check_file, check_file_for
 
     if not file.is_file():
-        raise ConfigError(f"{'not a file' if file.exists() else 'no file'}: {file}")
+        raise ConfigError(no_file(file))
     if level is not None and level not in LEVELS:
         raise ConfigError(f"--level {level}: {nearest(level, LEVELS)}")
     if level is not None and statement is None:
@@ -46,12 +47,13 @@ def verify(
         raise ConfigError(f"--timeout {timeout:g}: must be more than 0 seconds")
     if statement is not None:
         text = file.read_bytes().decode(errors="replace")
-        found = check_file_for(
-            statement, text, toolchain=toolchain, cpu_s=timeout, level=cast(Level, level or "audit")
-        )
+        asked = cast(Level, level or "audit")
+        with as_options(cpu_s="--timeout", wall_s="--timeout"):
+            found = check_file_for(statement, text, toolchain=toolchain, cpu_s=timeout, level=asked)
         print(f"{found.status}  {found.message}".rstrip())
         sys.exit(0 if found.status == "passed" else 1)
-    report = check_file(file.read_bytes(), toolchain=toolchain, wall_s=timeout)
+    with as_options(cpu_s="--timeout", wall_s="--timeout"):
+        report = check_file(file.read_bytes(), toolchain=toolchain, wall_s=timeout)
     for name, verdict in report.theorems:
         print(f"{verdict.status:8s} {name}" + (f"  {verdict.message}" if verdict.message else ""))
     print(report.verdict.message or report.verdict.status)
