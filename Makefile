@@ -34,6 +34,7 @@ bench: $(DEVELOP)
 	$(BIN)/python benchmarks/lean_start.py
 	$(BIN)/python benchmarks/es_exact.py
 	$(BIN)/python benchmarks/es_speed.py
+	$(BIN)/python benchmarks/rebuild.py
 	$(BIN)/python benchmarks/population_decode.py
 	$(BIN)/python benchmarks/sandbox_start.py
 	$(BIN)/python benchmarks/verify_throughput.py --count 960 --subset 96 --batches 3
