@@ -41,6 +41,8 @@ def train(job: Job, run: RunDirectory, tasks: Sequence[Task], control: str | Non
                 raise RunError(
                     f"run {run.id} is finished: all {job.iterations} iterations are done"
                 )
+            if algorithm.iteration == 0:
+                algorithm.check(engine, tasks[0].prompt)
             repair_record(run, algorithm.iteration, tasks)
             _record_start(job, run, loaded, judge.describe(), algorithm.iteration, control)
 

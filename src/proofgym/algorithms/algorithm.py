@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from proofgym.config import Config
+from proofgym.engines.engine import Engine
 from proofgym.types import Request, Task
 
 #: Names one attempt: (request key, member).
@@ -32,6 +33,11 @@ class AlgorithmRun(Protocol):
 
     iteration: int
     """The next iteration to do; after a resume, the first one that is not durable."""
+
+    def check(self, engine: Engine, prompt: str) -> None:
+        """Before the first iteration: what is to be trained bears on what the engine computes.
+        Raises RunError."""
+        ...
 
     def batches(self, tasks: Sequence[Task]) -> Iterator[Batch]:
         """Yield what to generate; the weights are in place when a batch is yielded."""

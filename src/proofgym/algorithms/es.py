@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -18,12 +19,15 @@ from pydantic import Field, model_validator
 from proofgym.algorithms.algorithm import Algorithm, AttemptKey, Batch
 from proofgym.algorithms.normalise import deviation, mean, normalise, per_prompt
 from proofgym.algorithms.schedule import Schedule
+from proofgym.engines.engine import Engine
 from proofgym.errors import ConfigError, HistoryError, RunError, nearest
-from proofgym.evolution import keyframe, manifest, philox, replay, specification
+from proofgym.evolution import keyframe, manifest, philox, reach, replay, specification
 from proofgym.evolution.history import Decay, History, Update
 from proofgym.evolution.state import State, named
-from proofgym.types import Request, Task
+from proofgym.progress import Progress
+from proofgym.types import Request, Sampling, Task
 
+CHECK_STREAM = 2**62 + 1  # of the draws in `check`: no iteration's, nor an evaluation's
 log = logging.getLogger("proofgym")
 
 #: Fields that may differ when a run is resumed: they do not enter its arithmetic.
@@ -199,6 +203,40 @@ class ESRun:
             f"(asked {self.config.sigma:.6g}), step 2^{chosen.scale}, {len(tensors)} tensors with "
             f"{sum(tensor.size for tensor in tensors):,} weights"
         )
+
+    def check(self, engine: Engine, prompt: str) -> None:
+        """Have the engine show that noise on each chosen tensor changes what it computes.
+
+        Raises:
+            RunError: names the tensors without effect.
+        """
+        request = Request((CHECK_STREAM, 0, 0), prompt, 0)
+        sampling = Sampling(temperature=8.0, max_tokens=2)  # so hot that no token is certain
+
+        def answer() -> tuple[Any, ...]:
+            ((_, completion),) = engine.generate([request], sampling, self._factored)
+            return completion.token_ids, completion.logprobs
+
+        self.policy()
+        size = len(self._tensors) if self._factored is None else self._factored.uses
+        with ExitStack() as stack:
+            progress = stack.enter_context(Progress("checking noise", size, "tensors"))
+            if self._factored is not None:
+                self._factored.prepare(self.iteration)
+                stack.enter_context(self._factored)
+                found = self._factored.unreached(answer)
+            else:
+                found = reach.unreached(self.state, self._tensors, self.iteration, answer)
+            silent = []
+            for name in found:
+                progress.advance()
+                silent += [name] if name else []
+        if silent:
+            listed = ", ".join(silent[:5]) + (", …" if len(silent) > 5 else "")
+            raise RunError(
+                f"noise on {len(silent)} of {size} uses of chosen tensors changes nothing that the engine "
+                f"computes: {listed}. Leave them out (ES.parameters), or see why they are unused"
+            )
 
     def batches(self, tasks: Sequence[Task]) -> Iterator[Batch]:
         """One batch with all members (factored), or one a member with its weights in the model.

@@ -63,10 +63,24 @@ def show(
     """
     from proofgym.evolution import history
     from proofgym.evolution.history import Update
+
+    record = history.read(_path(run, runs))
+    print_perturbed(record)
+    updates = [entry for entry in record.entries if isinstance(entry, Update)]
+    print(f"{'iteration':>9s} {'kept':>5s} {'rms c':>10s} {'max |c|':>9s}  digest")
+    for entry in updates[-last:]:
+        print(_line(entry, record.digests[entry.iteration + 1]))
+
+
+def print_perturbed(record: Any) -> None:
+    """The noise of a run, and each tensor that it perturbs.
+
+    Raises:
+        HistoryError: the history's header does not say.
+    """
     from proofgym.evolution.manifest import Manifest
     from proofgym.evolution.specification import Specification
 
-    record = history.read(_path(run, runs))
     if missing := [name for name in ("specification", "manifest") if name not in record.header]:
         raise HistoryError(f"the header has no {missing[0]!r}: this is not the history of a run")
     chosen = Specification.from_json(record.header["specification"])
@@ -81,10 +95,6 @@ def show(
         tied = f", also {', '.join(tensor.aliases)}" if tensor.aliases else ""
         shift = f", k x 2^{tensor.shift}" if tensor.shift else ""
         print(f"  {tensor.name} {list(tensor.shape)} {tensor.dtype}{shift}{tied}")
-    updates = [entry for entry in record.entries if isinstance(entry, Update)]
-    print(f"{'iteration':>9s} {'kept':>5s} {'rms c':>10s} {'max |c|':>9s}  digest")
-    for entry in updates[-last:]:
-        print(_line(entry, record.digests[entry.iteration + 1]))
 
 
 @app.command()

@@ -63,15 +63,20 @@ def show(
     limit: Annotated[int, typer.Option(help="Most attempts to print.")] = 20,
     runs: Runs = Path("runs"),
 ) -> None:
-    """Show one run: configuration, learning curve, attempts.
+    """Show one run: configuration, perturbed tensors, learning curve, attempts.
 
     Example: proofgym show latest --rollouts --failed
     """
+    from proofgym.cli.history import print_perturbed
+    from proofgym.evolution.history import read as read_history
+    from proofgym.evolution.replay import HISTORY
     from proofgym.run_directory import RunDirectory
 
     directory = RunDirectory.read(runs, run)
     print(f"run {directory.id}  {directory.path}")
     print(json.dumps(directory.read_json("job.json"), indent=2))
+    if (directory.path / HISTORY).is_file():
+        print_perturbed(read_history(directory.path / HISTORY))
     for event in directory.events():
         if event["event"] == "iteration":
             reward = "none" if event["reward"] is None else f"{event['reward']:.3f}"

@@ -10,7 +10,7 @@ to the dtype instead, so the two agree to rounding: in float32, logits to about 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
@@ -19,6 +19,7 @@ from torch import nn
 from proofgym.errors import EngineError, ModelError
 from proofgym.evolution import noise, perturbed
 from proofgym.evolution.manifest import Manifest, Tensor
+from proofgym.evolution.reach import LOUD
 from proofgym.evolution.state import State
 
 #: Directions beyond which each row gathers its own factors instead of masking all of them.
@@ -47,12 +48,33 @@ class Factored:
         self.compilable = all(perturbed.can_perturb(patch.module) for patch in self._patches)
         """Whether a pass that follows members is one of tensors alone."""
 
+    @property
+    def uses(self) -> int:
+        """Of chosen tensors by modules: a tied tensor has several."""
+        return len(self._patches)
+
     def prepare(self, iteration: int) -> None:
         """Draw the sign vectors of one iteration; later `select`s refer to its members."""
         for patch in self._patches:
             patch.prepare(iteration)
         self.iteration = iteration
         self.rows = None
+
+    def unreached(self, answer: Callable[[], Any]) -> Iterator[str | None]:
+        """For each use of a tensor, its name if noise there, and nowhere else, leaves `answer()` as
+        it is without noise; else None. `answer` has an engine compute something for a member."""
+        assert self.iteration is not None
+        try:
+            for patch in self._patches:
+                patch.silence()
+            without = answer()
+            for patch in self._patches:
+                patch.prepare(self.iteration)
+                patch.amplify()
+                yield patch.tensor.name if answer() == without else None
+                patch.silence()
+        finally:
+            self.prepare(self.iteration)
 
     def select(self, members: torch.Tensor | Iterable[int] | None) -> None:
         """Member of each batch row, shape [B]; None for the unperturbed policy."""
@@ -214,6 +236,14 @@ class _Patch:
     def correct(self, rows: Rows, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         raise NotImplementedError
 
+    def silence(self) -> None:
+        """No noise, until `prepare` draws it again."""
+        self.left.zero_()
+
+    def amplify(self) -> None:
+        """Noise that shows in any dtype."""
+        self.left.mul_(LOUD)
+
 
 class _Linear(_Patch):
     def correct(self, rows: Rows, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
@@ -241,6 +271,14 @@ class _Embedding(_Patch):
     def factors(self) -> dict[str, torch.Tensor]:
         return {"table": self.table, "right": self.right}
 
+    def silence(self) -> None:
+        super().silence()
+        self.table.zero_()
+
+    def amplify(self) -> None:
+        super().amplify()
+        self.table.mul_(LOUD)
+
     def correct(self, rows: Rows, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         """y [B, T, N] + σ'·A[token]·Bᵀ for tokens x [B, T]."""
         if rows.dense:
@@ -266,6 +304,13 @@ class _Vector(_Patch):
         if "vectors" not in vars(self):
             self.vectors = torch.empty(shape, dtype=parameter.dtype, device=parameter.device)
         self.state.write_vectors(self.tensor, iteration, self.vectors)  # [n, N]
+
+    def silence(self) -> None:
+        self.vectors.copy_(self.module.get_parameter(self.name).expand_as(self.vectors))
+
+    def amplify(self) -> None:
+        base = self.module.get_parameter(self.name)
+        self.vectors.copy_(base + LOUD * (self.vectors - base))
 
     def of(self, rows: Rows, like: torch.Tensor) -> torch.Tensor:
         """[B, 1…, N]."""
