@@ -603,3 +603,20 @@ def test_an_iteration_by_prompts(tmp_path):
     one = run.state.specification.coefficient(run.config.learning_rate, 1.0, 4)
     assert entry.coefficients == (-one, one, -one, one)
     run.close()
+
+
+# Keyframes
+
+
+def test_keyframes_by_cost(tmp_path, monkeypatch):
+    """One each time that the updates since the last cost more than writing one."""
+    run = build(tmp_path, ES(population=4))
+    written = []
+    monkeypatch.setattr(keyframe, "save", lambda *_: written.append(run.iteration))
+    run._keyframe_s, clock = 0.0, iter(range(1000))
+    monkeypatch.setattr("proofgym.algorithms.es.time.perf_counter", lambda: next(clock))
+    run._keyframe_s = 2.5  # an update takes a tick, and so does writing
+    for _ in range(7):
+        step(run)
+    assert written == [3, 5, 7]
+    run.close()

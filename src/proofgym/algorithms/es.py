@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import math
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -28,6 +29,7 @@ from proofgym.progress import Progress
 from proofgym.types import Request, Sampling, Task
 
 CHECK_STREAM = 2**62 + 1  # of the draws in `check`: no iteration's, nor an evaluation's
+_WRITTEN_S = 2e-8  # a keyframe's seconds a weight, until one was written and measured
 log = logging.getLogger("proofgym")
 
 #: Fields that may differ when a run is resumed: they do not enter its arithmetic.
@@ -78,8 +80,9 @@ class ES(Algorithm):
     evaluation: Literal["auto", "factored", "materialised"] = "auto"
     """All members in one batch (needs a rank), or each member's weights written out in turn."""
 
-    keyframe_every: int = Field(10, ge=1)
-    """Iterations between exact snapshots, which shorten a resume."""
+    keyframe_every: int | None = Field(None, ge=1)
+    """Iterations between exact snapshots, which shorten a resume; None: as soon as replaying what
+    came since the last would take longer than writing one did."""
 
     max_unscored: float = Field(0.25, ge=0, lt=1)
     """The run stops when a larger share of an iteration's members had to be dropped."""
@@ -190,6 +193,8 @@ class ESRun:
         self.iteration = state.iteration
         """The next iteration to do."""
         self._current = False
+        self._since_keyframe_s = 0.0
+        self._keyframe_s = _WRITTEN_S * sum(tensor.size for tensor in state.manifest)
         self.policy()
         log.info(self.describe())
 
@@ -234,8 +239,8 @@ class ESRun:
         if silent:
             listed = ", ".join(silent[:5]) + (", …" if len(silent) > 5 else "")
             raise RunError(
-                f"noise on {len(silent)} of {size} uses of chosen tensors changes nothing that the engine "
-                f"computes: {listed}. Leave them out (ES.parameters), or see why they are unused"
+                f"noise on {len(silent)} of {size} uses of chosen tensors changes nothing that the "
+                f"engine computes: {listed}. Leave them out (ES.parameters), or see why they are unused"
             )
 
     def batches(self, tasks: Sequence[Task]) -> Iterator[Batch]:
@@ -289,10 +294,12 @@ class ESRun:
         decay = self.config._decay()
         self.history.append(*([Decay(self.iteration, decay)] if decay else []), *entries)
         self._current = False
+        began = time.perf_counter()
         self.state.apply(*self.history.record().between(self.iteration, self.iteration + 1))
         self._expected, self.iteration = {}, self.state.iteration
         self.policy()
-        if self.iteration % self.config.keyframe_every == 0:
+        self._since_keyframe_s += time.perf_counter() - began
+        if self._keyframe_is_due():
             self._keyframe()
         return self._metrics(scores, coefficients)
 
@@ -356,11 +363,18 @@ class ESRun:
         by_member = dict(zip(members, values, strict=True))
         return [by_member.get(member, 0) for member in range(self.config.population)]
 
+    def _keyframe_is_due(self) -> bool:
+        if every := self.config.keyframe_every:
+            return self.iteration % every == 0
+        return self._since_keyframe_s > self._keyframe_s
+
     def _keyframe(self) -> None:
         """The iteration is durable without it, so a full disk costs only a longer resume."""
+        began, self._since_keyframe_s = time.perf_counter(), 0.0
         try:
             keyframe.save(self._keyframes, self.state, self.history.digests[self.iteration])
             keyframe.prune(self._keyframes)
+            self._keyframe_s = time.perf_counter() - began
         except OSError as error:
             log.warning("no keyframe for iteration %d: %s", self.iteration, error)
 
