@@ -30,7 +30,7 @@ RULES = (
     *("oversize", "encoding", "control_character", "unproved", "command", "attribute", "code"),
     *("trusted", "brackets", "column_0", "unclosed_comment", "unclosed_string", "unclosed_name"),
     *("ambiguous_comment", "ambiguous_quote", "ambiguous_string", "ambiguous_name"),
-    *("ambiguous_number", "interpolation", "skip_kernel"),
+    *("ambiguous_number", "interpolation", "skip_kernel", "definition"),
 )
 LIMITS = ("wall", "cpu", "memory", "output", "threads", "heartbeats")
 
@@ -144,7 +144,7 @@ def _kernel(patch: pytest.MonkeyPatch) -> None:
     for script in INSIDE.glob("*.py"):
         shutil.copy(script, folder)
     for name, call in (("host.py", "(lean)"), ("forkserver.py", "(library)")):
-        _change(folder / name, (f"    require_kernel{call}\n", ""))
+        _change(folder / name, (f"    disconnect{call}\n", ""))
     patch.setattr(server_process, "INSIDE", folder)
     patch.setattr(embedded, "HOST", folder / "host.py")
 
@@ -296,6 +296,7 @@ TEETH = [
     Tooth("ambiguous_name", ("hidden words", "name_unused")),
     Tooth("ambiguous_number", ("hidden words", "number_unused")),
     Tooth("skip_kernel", ("hidden words", "kernel_option_named")),
+    Tooth("definition", ("metaprogramming", "definition_and_measure")),
     Tooth("kernel", ("instances and options", "skip_kernel"), ("skip_kernel", "command")),
     Tooth("interpolation", ("comments", "brace_in_string")),
     Tooth("no_error", ("early end", "prose_bare")),

@@ -66,6 +66,7 @@ WRONG = [
         Status.REJECTED,
         "autoParam",
     ),
+    (f"{SWAP} := fun h => ⟨h.2, h.1⟩\n  recall Nat.add", Status.REJECTED, "`recall`"),
     ("theorem swap (p q : Prop) (h : p ∧ q) : q ∧ p := ⟨h.2, h.1⟩", Status.REJECTED, "the type"),
     (f"-- swap\n{SWAP} := fun h => ⟨h.2, h.1⟩\n{SWAP} := by sorry", Status.REJECTED, "`sorry`"),
 ]

@@ -317,6 +317,31 @@ def test_a_wrong_choice_is_refused(
         LeanChecker(toolchain, choose_sandbox(), **choice)
 
 
+@pytest.mark.parametrize(
+    "statement", ["theorem x : Nat", "theorem x : Prop", "theorem x (n : Nat) : n"]
+)
+def test_a_statement_is_a_proposition(checker: LeanChecker, statement: str) -> None:
+    with pytest.raises(TaskError, match=r"no proposition|refuses"):
+        checker.check_statement(statement)
+    with pytest.raises(TaskError, match=r"no proposition|refuses"):
+        checker.check(statement, "  exact 0")
+
+
+def test_what_is_no_text_is_refused(checker: LeanChecker, toolchain: Toolchain) -> None:
+    for call, words in (
+        (lambda: checker.check(3, "rfl"), "statement must be a str, not int"),
+        (lambda: checker.check("theorem x : True", b"rfl"), "proof must be a str, not bytes"),
+        (lambda: checker.check_answer("theorem x : True", None), "text must be a str"),
+        (lambda: checker.check_many(["ab"]), r"pairs\[0\] is no \(statement, proof\)"),
+        (lambda: LeanChecker("embedded", choose_sandbox()), "find_toolchain"),
+        (lambda: LeanChecker(toolchain, "namespaces"), "choose_sandbox"),
+        (lambda: LeanChecker(toolchain, choose_sandbox(), 3), "Limits"),
+        (lambda: LeanChecker(toolchain, choose_sandbox(), header=3), "header"),
+    ):
+        with pytest.raises(VerifierError, match=words):
+            call()
+
+
 def test_letters_of_every_language(checker: LeanChecker) -> None:
     assert checker.check("theorem été : 1 = 1", "  have naïve := 1\n  rfl").reward == 1.0
 

@@ -313,3 +313,16 @@ def test_names_that_lead_out_are_refused(name: str) -> None:
         read_tree(write_tree({name: Entry("file", 0o644, b"")}))
     with pytest.raises(SandboxError, match="plain relative name"):
         Workspace(LimitsOnly()).put(name, b"")
+
+
+def test_what_a_listener_raises_is_raised(work: Workspace) -> None:
+    """In the thread of the caller, and the command is ended."""
+
+    def listen(name: str, data: bytes) -> None:
+        raise ValueError("a fault of the caller's")
+
+    began = time.monotonic()
+    with pytest.raises(ValueError, match="a fault of the caller's"):
+        shell(work, "echo a; sleep 20", on_output=listen)
+    assert time.monotonic() - began < 10
+    assert shell(work, "echo b").stdout == b"b\n"

@@ -240,7 +240,8 @@ class ESRun:
             listed = ", ".join(silent[:5]) + (", …" if len(silent) > 5 else "")
             raise RunError(
                 f"noise on {len(silent)} of {size} uses of chosen tensors changes nothing that the "
-                f"engine computes: {listed}. Leave them out (ES.parameters), or see why they are unused"
+                f"engine computes: {listed}. Leave them out (ES.parameters), or see why they are "
+                "unused"
             )
 
     def batches(self, tasks: Sequence[Task]) -> Iterator[Batch]:

@@ -15,14 +15,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from proofgym.lean.assembly import KEPT, Assembled, ask_axioms, make_ending
-from proofgym.lean.policy import CODE, COMMANDS, UNPROVED, Refusal, check_characters, scan
+from proofgym.lean.policy import CODE, COMMANDS, UNPROVED, Refusal, check_characters, defines, scan
 from proofgym.lean.scopes import full_name_after
 from proofgym.lean.statement import Statement
 from proofgym.lean.tokens import Ambiguous, Token, readings, tokens
 
 DECLARATIONS = ("theorem", "lemma")
-
-_DEFINE = frozenset({"where", "rec"})
 
 _NOT_OPENED = (COMMANDS | CODE | UNPROVED) - {"scoped"}
 
@@ -97,7 +95,7 @@ def _scan_command(text: str, token: Token, end: int) -> Refusal | None:
     if refusal := scan(alone):
         return refusal
     for other in tokens(alone):
-        if other.kind == "name" and any(readings(alone, other, _DEFINE)):
+        if defines(alone, other):
             what = f"`{other.text}` defines something beside the theorem"
             return _refuse(alone, other.start, "definition", what)
     return None

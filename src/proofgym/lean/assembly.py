@@ -169,12 +169,15 @@ def assemble_check(header: str, statement: Statement, proof: str) -> Assembled:
 def assemble_alone(header: str, statement: Statement, axioms: Sequence[str]) -> Assembled:
     """The file in which the trusted side elaborates a statement without any proof.
 
-    Its ending prints the allowed `axioms`, one a line from the second line on.
+    Its ending prints the allowed `axioms`, one a line from the second line on, and last asks for
+    the type as a proposition, to which an error is no answer.
     """
     before = _header(header)
     head = f"{before}{statement.alone(header)}\n"
     first = head.count("\n") + 1
-    ending = make_ending(statement.name, first, [ask_axiom(name) for name in axioms])
+    proposition = f"#check (type_of% @{statement.name} : Prop)"
+    rest = [*(ask_axiom(name) for name in axioms), proposition]
+    ending = make_ending(statement.name, first, rest)
     return Assembled(head + ending.source, before.count("\n") + 1, first, 0, ending)
 
 

@@ -93,6 +93,7 @@ class LeanChecker:
         heartbeats: int | None = None,
         runner: Runner | None = None,
     ) -> None:
+        _check_parts(toolchain, sandbox, limits, header)
         _check_choices(level=level, mode=mode, workers=workers, batch=batch, heartbeats=heartbeats)
         self._level, self._goals = level, goals
         options = heartbeat_options(heartbeats)
@@ -146,6 +147,7 @@ class LeanChecker:
         Raises:
             TaskError: the statement itself is wrong (its form, or Lean refuses it).
         """
+        _check_texts(statement=statement, proof=proof)
         parsed = parse_statement(statement)
         proof = proof.replace("\r\n", "\n")
         if early := judge_text(proof):
@@ -167,6 +169,7 @@ class LeanChecker:
         Raises:
             TaskError: the statement itself is wrong (its form, or Lean refuses it).
         """
+        _check_texts(statement=statement, text=text)
         parsed = parse_statement(statement)
         text = text.replace("\r\n", "\n")
         answer = read_answer(text, parsed.name)
@@ -210,6 +213,7 @@ class LeanChecker:
             TaskError: its form is wrong, or Lean refuses it; says what and where.
             VerifierError: Lean could not be run.
         """
+        _check_texts(statement=statement)
         known = self._baseline(parse_statement(statement))
         if isinstance(known, Verdict):
             raise VerifierError(f"the statement could not be checked: {known.message}")
@@ -218,6 +222,12 @@ class LeanChecker:
         self, pairs: Iterable[tuple[str, str]], threads: int | None = None
     ) -> list[Verdict]:
         """Judge many (statement, proof) pairs at once; verdicts in the order of the pairs."""
+        pairs = list(pairs)
+        for place, pair in enumerate(pairs):
+            if isinstance(pair, str) or len(pair) != 2:
+                raise VerifierError(
+                    f"check_many: pairs[{place}] is no (statement, proof): {pair!r}"
+                )
         count = threads or checks_at_once()
         with ThreadPoolExecutor(count, thread_name_prefix="lean-check") as pool:
             return list(pool.map(lambda pair: self.check(*pair), pairs))
@@ -326,6 +336,19 @@ class LeanChecker:
         return outcome
 
 
+def _check_parts(toolchain: Any, sandbox: Any, limits: Any, header: Any) -> None:
+    if not hasattr(toolchain, "kind"):
+        why = "needs what `find_toolchain(…)` returns"
+        raise VerifierError(f"LeanChecker.toolchain = {toolchain!r}: {why}")
+    if sandbox is not None and not hasattr(sandbox, "protections"):
+        why = "needs what `choose_sandbox(…)` returns"
+        raise VerifierError(f"LeanChecker.sandbox = {sandbox!r}: {why}")
+    if not isinstance(limits, Limits):
+        raise VerifierError(f"LeanChecker.limits = {limits!r}: needs a Limits(…)")
+    if not isinstance(header, str):
+        raise VerifierError(f"LeanChecker.header = {header!r}: needs a str")
+
+
 def _check_choices(
     level: str, mode: str, workers: int | None, batch: int, heartbeats: int | None
 ) -> None:
@@ -335,6 +358,12 @@ def _check_choices(
     for name, number in (("workers", workers), ("batch", batch), ("heartbeats", heartbeats)):
         if number is not None and (type(number) is not int or number < 1):
             raise VerifierError(f"LeanChecker.{name} = {number!r}: needs a whole number, 1 or more")
+
+
+def _check_texts(**texts: Any) -> None:
+    for name, text in texts.items():
+        if not isinstance(text, str):
+            raise VerifierError(f"{name} must be a str, not {type(text).__name__}: {text!r:.80}")
 
 
 def patient(limits: Limits) -> Limits:

@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from proofgym.errors import VerifierError
 from proofgym.lean.assembly import Unsigned, ask_axiom, ask_axioms, is_axiom, read_axioms
 from proofgym.lean.checker import ALLOWED_AXIOMS, LEAN_LIMITS, LeanChecker
 from proofgym.lean.judge import judge_ending, shown, verdict
@@ -72,6 +73,8 @@ def check_file(
     Raises:
         ToolchainError, SandboxError: there is no Lean, or nothing to run it in.
     """
+    if not isinstance(source, bytes | str):
+        raise VerifierError(f"check_file takes a file's text, not {type(source).__name__}")
     text = source.decode(errors="replace") if isinstance(source, bytes) else source
     text = text.replace("\r\n", "\n")
     read = without_comments(text)

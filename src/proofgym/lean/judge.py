@@ -182,7 +182,9 @@ def read_baseline(
         type_text = file.ending.type_text(answers)
     except Unsigned as error:
         return TaskError(f"Lean did not finish the statement {statement.name!r}: {error}")
-    lines = zip(allowed, range(file.ending.first + 1, file.ending.last + 1), strict=True)
+    if file.ending.last not in answers:
+        return TaskError(f"Lean refuses the statement {statement.name!r}: it is no proposition")
+    lines = zip(allowed, range(file.ending.first + 1, file.ending.last), strict=True)
     declared = [name for name, line in lines if is_axiom(name, answers.get(line, ""))]
     return Baseline(type_text, frozenset(declared))
 

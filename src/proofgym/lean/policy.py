@@ -30,7 +30,8 @@ COMMANDS = frozenset(
     inductive infix infixl infixr init_quot init_grind_norm initialize initialize_simps_projections
     instance irreducible_def lemma library_note local macro macro_rules meta mutual namespace
     noncomputable nonrec notation notation3 omit opaque open partial postfix prefix prelude private
-    protected public recommended_spelling register_builtin_option register_error_explanation
+    protected public recall recall?
+    recommended_spelling register_builtin_option register_error_explanation
     register_grind_attr register_label_attr register_linter_set register_option
     register_parser_alias register_simp_attr register_tactic_tag register_try?_tactic reprove
     reset_grind_attrs% run_cmd run_elab run_meta
@@ -67,6 +68,7 @@ _REFUSED = {
 """(slug, message) of each word that is refused wherever Lean could read it."""
 
 _SKIP_KERNEL = "skipKernelTC"
+_DEFINE = ("where", "rec")
 _CLAUSES = frozenset({"where", "termination_by", "decreasing_by"})
 """Words that continue a declaration and are usually written at column 0."""
 
@@ -105,7 +107,7 @@ def refusals(proof: str, max_bytes: int = MAX_BYTES) -> Iterator[Refusal]:
         yield _at(proof, error.start, error.slug, error.why)
         read = list(tokens(proof, strict=False))
     read = [token for token in read if token.kind != "comment"]
-    for rule in (_words, _brackets, _columns):
+    for rule in (_words, _brackets, _columns, _definitions):
         yield from rule(proof, read)
 
 
@@ -155,8 +157,8 @@ def _word(proof: str, token: Token) -> tuple[str, str] | None:
         return None
     for word in readings(proof, token, _REFUSED):
         return _REFUSED[word]
-    last = token.text.rpartition(".")[2].strip("«»")
-    if last in TRUSTED:
+    # Anywhere in a name: `autoParam.eq_1` says as much, and so may what a symbol leaves of a name.
+    if any(word in token.text for word in TRUSTED):
         return "trusted", f"`{token.text}` steps around the kernel or the scan"
     return None
 
@@ -185,6 +187,25 @@ def _columns(proof: str, read: list[Token]) -> Iterator[Refusal]:
         if outside and token.text not in _CLAUSES:
             yield _at(proof, token.start, "column_0", f"`{token.text}` stands outside the proof")
             return
+
+
+def _definitions(proof: str, read: list[Token]) -> Iterator[Refusal]:
+    """What `where` and `let rec` define is compiled before `decreasing_by` runs, and might be data
+    that Lean can be made to run as a tactic there."""
+    if not any(defines(proof, token) for token in read):
+        return
+    for token in read:
+        if token.kind == "name" and any(readings(proof, token, ("decreasing_by",))):
+            what = "`decreasing_by` beside a definition of the proof's own"
+            yield _at(proof, token.start, "definition", what)
+            return
+
+
+def defines(text: str, token: Token) -> bool:
+    """Whether this word may begin a definition beside the theorem."""
+    if token.kind != "name" or (token.text == "rec" and text[: token.start].endswith(".")):
+        return False
+    return any(readings(text, token, _DEFINE))
 
 
 def _column(proof: str, token: Token) -> int:

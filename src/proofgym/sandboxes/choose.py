@@ -62,6 +62,8 @@ def check_name(name: str) -> str:
 
 def check_protections(names: Iterable[str]) -> frozenset[str]:
     """These names as a set. Raises SandboxError for one that is no protection."""
+    if isinstance(names, str) and names in [it.name for it in _candidates()]:
+        raise SandboxError(f"{names!r} is a sandbox, no protection: write name={names!r}")
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise SandboxError(f"{names!r:.80} is no list of protections: write {_as_list(names)!r}")
     needed = list(names)

@@ -63,6 +63,7 @@ class Prepared:
     ) -> None:
         self._limits = limits
         self._hear: Hear | None = None
+        self._raised: Exception | None = None
         self._used = False
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         python, alone = os.path.realpath(sys.executable), str(int(sandbox.own_processes))
@@ -107,7 +108,8 @@ class Prepared:
     ) -> tuple[Outcome, Tree | None]:
         """Run the command among these files: how it ended, and the files then.
 
-        None in place of the files: it ended in such a way that there are none to be had.
+        None in place of the files: it ended in such a way that there are none to be had. Raises
+        what `on_output` raised.
         """
         if self._used:
             raise SandboxError("a prepared sandbox runs one command; start another")
@@ -124,12 +126,20 @@ class Prepared:
         if why or not self._service.ended(_COLLECT_S):
             self._service.kill()
             self._service.ended(_COLLECT_S)
+        if self._raised is not None:
+            raise self._raised
         outcome = replace(self._outcome(why, cancel), wall_s=time.monotonic() - began)
         return outcome, self._files(outcome, data)
 
     def _forward(self, name: str, data: bytes) -> None:
-        if self._hear is not None:
+        """What the caller's function raises ends the command, and is raised in its thread."""
+        if self._hear is None or self._raised is not None:
+            return
+        try:
             self._hear(name, data)
+        except Exception as error:
+            self._raised = error
+            self._service.kill()
 
     def _send(self, command: Command, tree: Tree, stack: ExitStack) -> int:
         result, result_in = pipe(stack)

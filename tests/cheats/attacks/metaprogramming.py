@@ -18,6 +18,32 @@ ATTACKS: list[Attack] = [
         form="answer",
     ),
     Attack(
+        "instance_as_data",
+        "an instance of another spelling, which Lean defines as data in the midst of the proof",
+        '  let i : Inhabited (id Lean.Syntax) := ⟨@id (id Lean.Syntax) (.atom .none "boo")⟩\n'
+        "  let x : Inhabited Lean.Syntax := inferInstanceAs (Inhabited (id Lean.Syntax))\n"
+        "  have e := autoParam.eq_1 False no._aux_1_1\n"
+        "  have k : {A B : Prop} → A = B → (A → B) := fun e h => e ▸ h\n"
+        "  have g := k e\n  have : False := g\n  exact this",
+        "trusted",
+    ),
+    Attack(
+        "definition_and_measure",
+        "a step that runs when a definition of the proof's own is compiled already",
+        "  exact trivial\nwhere\n  s : Nat := 1\n  decreasing_by simp",
+        "definition",
+        statement="theorem yes : True",
+        past_scan="passes",
+    ),
+    Attack(
+        "recall",
+        "a command of Lean's that repeats a declaration",
+        "  trivial\n  recall yes : True := by\n    trivial",
+        "command",
+        statement="theorem yes : True",
+        past_scan="passes",
+    ),
+    Attack(
         "auto_parameter",
         "an argument that Lean fills by running a value as a tactic",
         "  exact (fun (h : autoParam False s) => h) (by assumption)",

@@ -37,7 +37,7 @@ from typing import Any, NoReturn
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from frontend import Frontend, LeanError
-from host import require_kernel
+from host import disconnect
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 4, 22, 38
@@ -104,7 +104,7 @@ def main(library_path: str, control_fd: int, *header: str) -> NoReturn:
     resource.setrlimit(resource.RLIMIT_STACK, (_STACK, most))
     library = ctypes.CDLL(library_path, mode=ctypes.RTLD_GLOBAL)
     library.lean_initialize()
-    require_kernel(library)
+    disconnect(library)
     frontend = _load(library, *header) if header else None
     gc.freeze()  # forks then leave the interpreter's objects where they are
     _prctl(_PR_SET_DUMPABLE, 0)  # children of the same user must not read or change our memory

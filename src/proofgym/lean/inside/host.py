@@ -4,8 +4,9 @@ The Lean shared library exports the entry point of the `lean` program; this scri
 library and calls it. Nothing of proofgym and nothing outside the standard library is imported,
 so that it starts fast and works inside a sandbox that shows it only itself and the library.
 
-Before Lean reads a file, its option `debug.skipKernelTC` is disconnected (`require_kernel`): a file
-that sets it, however it hides the words from the policy scan, has its proofs checked all the same.
+Before Lean reads a file, options that would let a proof step around its checks are disconnected
+(`disconnect`): a file that sets them, however it hides the words from the policy scan, is checked
+all the same.
 """
 
 import ctypes
@@ -13,22 +14,30 @@ import os
 import struct
 import sys
 
-_SKIP = "l_Lean_debug_skipKernelTC"
-_NEVER_SET = b"proofgym.kernel.isRequired"
+_OPTIONS = (
+    "l_Lean_debug_skipKernelTC",  # adds declarations that the kernel has not seen
+    # Has an instance in a proof define data, which a later step could have Lean run as a tactic.
+    "l_Lean_Meta_backward_inferInstanceAs_wrap_data",
+)
+_NEVER_SET = b"proofgym.isOff"
 _FALSE = 1  # boxed
+_BOOLEANS = (_FALSE, 3)
 _OPTION = (0, 2)  # constructor and number of fields of an `Option`: its name, its default
 
 
-def require_kernel(library: ctypes.CDLL) -> bool:
-    """Make Lean, which is initialised, ask another option than `debug.skipKernelTC` whether it may
-    add a declaration unchecked: one that is not registered, so that no file can set it.
+def disconnect(library: ctypes.CDLL) -> None:
+    """Make Lean, which is initialised, ask another option in the place of each of `_OPTIONS`: one
+    that is off and not registered, so that no file can set it."""
+    for name in _OPTIONS:
+        _disconnect(library, name)
 
-    False if this library does not keep that option where 4.x does.
-    """
+
+def _disconnect(library: ctypes.CDLL, option_name: str) -> bool:
+    """False if this library does not keep such an option where 4.x does."""
     try:
-        place = ctypes.c_size_t.in_dll(library, _SKIP)
+        place = ctypes.c_size_t.in_dll(library, option_name)
         known = struct.unpack("=HBBQQ", ctypes.string_at(place.value + 4, 20))
-        if (known[2:0:-1], known[4]) != (_OPTION, _FALSE):
+        if known[2:0:-1] != _OPTION or known[4] not in _BOOLEANS:
             return False
         text = ctypes.create_string_buffer(_NEVER_SET)
         string = _call(library, "lean_mk_string", ctypes.addressof(text))
@@ -54,7 +63,7 @@ def main(library: str, arguments: list[str]) -> int:
     # Global, because Lean's interpreter finds compiled code by symbol name in the whole process.
     lean = ctypes.CDLL(library, mode=ctypes.RTLD_GLOBAL)
     lean.lean_initialize()
-    require_kernel(lean)
+    disconnect(lean)
     argv = [b"lean", *map(os.fsencode, arguments)]
     array = (ctypes.c_char_p * (len(argv) + 1))(*argv, None)
     return lean.lean_main(len(argv), array)

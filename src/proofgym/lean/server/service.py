@@ -73,7 +73,9 @@ class Service:
         """Run a whole text, for at most so long."""
         size = len(code.encode(errors="replace"))
         if size > self.settings.snippet_kb * 1024:
-            bound = f"a snippet may have {self.settings.snippet_kb:g} KiB, this has {size >> 10}"
+            bound = (
+                f"a snippet may have {self.settings.snippet_kb:g} KiB, this has {size / 1024:.1f}"
+            )
             return Answer("too_large", 0.0, bound)
         if seconds <= 0:
             return Answer("timeout", 0.0, "Lean timed out: not done after 0 seconds")
