@@ -342,6 +342,12 @@ def test_what_is_no_text_is_refused(checker: LeanChecker, toolchain: Toolchain) 
             call()
 
 
+@pytest.mark.parametrize("indent", ["", "  ", "      "])
+def test_strings_over_several_lines_keep_their_text(checker: LeanChecker, indent: str) -> None:
+    proof = f'{indent}have h : "a\n b" = "a\\n b" := rfl\n{indent}trivial'
+    assert checker.check("theorem s : True", proof).reward == 1.0
+
+
 def test_letters_of_every_language(checker: LeanChecker) -> None:
     assert checker.check("theorem été : 1 = 1", "  have naïve := 1\n  rfl").reward == 1.0
 

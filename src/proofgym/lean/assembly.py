@@ -12,9 +12,11 @@ import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 
 from proofgym.lean.messages import Message
 from proofgym.lean.statement import Statement
+from proofgym.lean.tokens import tokens
 
 _INDENT = 2
 KEPT = _INDENT
@@ -182,12 +184,30 @@ def assemble_alone(header: str, statement: Statement, axioms: Sequence[str]) -> 
 
 
 def indent(proof: str) -> tuple[str, int]:
-    """The block with its common indentation made two spaces, and how much was removed."""
-    lines = proof.rstrip().split("\n")
-    depths = [len(line) - len(line.lstrip(" ")) for line in lines if line.strip()]
-    removed = min(depths, default=0)
-    shifted = [" " * _INDENT + line[removed:] if line.strip() else "" for line in lines]
-    return "\n".join(shifted), removed
+    """The block with its common indentation made two spaces, and how much was removed. Lines that
+    begin inside a string stay as they are."""
+    lines, within = proof.rstrip().split("\n"), _within_strings(proof)
+    own = [line for number, line in enumerate(lines) if line.strip() and number not in within]
+    removed = min((len(line) - len(line.lstrip(" ")) for line in own), default=0)
+
+    def shift(number: int, line: str) -> str:
+        if number in within:
+            return line
+        return " " * _INDENT + line[removed:] if line.strip() else ""
+
+    return "\n".join(starmap(shift, enumerate(lines))), removed
+
+
+def _within_strings(proof: str) -> set[int]:
+    """Lines, from 0, that begin inside a string."""
+    if '"' not in proof:
+        return set()
+    found: set[int] = set()
+    for token in tokens(proof, strict=False):
+        if token.kind == "text" and (more := token.text.count("\n")):
+            first = proof.count("\n", 0, token.start) + 1
+            found.update(range(first, first + more))
+    return found
 
 
 def _header(header: str) -> str:
