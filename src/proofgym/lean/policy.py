@@ -69,6 +69,13 @@ _REFUSED = {
 
 _SKIP_KERNEL = "skipKernelTC"
 _DEFINE = ("where", "rec")
+_LATE = frozenset(
+    """
+    termination_by termination_by? decreasing_by partial_fixpoint inductive_fixpoint
+    coinductive_fixpoint monotonicity finally
+    """.split()  # noqa: SIM905
+)
+"""Clauses that are elaborated after what `where` and `let rec` define."""
 _CLAUSES = frozenset({"where", "termination_by", "decreasing_by"})
 """Words that continue a declaration and are usually written at column 0."""
 
@@ -190,13 +197,13 @@ def _columns(proof: str, read: list[Token]) -> Iterator[Refusal]:
 
 
 def _definitions(proof: str, read: list[Token]) -> Iterator[Refusal]:
-    """What `where` and `let rec` define is compiled before `decreasing_by` runs, and might be data
-    that Lean can be made to run as a tactic there."""
+    """What `where` and `let rec` define is compiled before clauses such as `decreasing_by` are
+    elaborated, and might be data that Lean can be made to run as a tactic there."""
     if not any(defines(proof, token) for token in read):
         return
     for token in read:
-        if token.kind == "name" and any(readings(proof, token, ("decreasing_by",))):
-            what = "`decreasing_by` beside a definition of the proof's own"
+        if token.kind == "name" and any(readings(proof, token, _LATE)):
+            what = f"`{token.text}` beside a definition of the proof's own"
             yield _at(proof, token.start, "definition", what)
             return
 

@@ -36,6 +36,17 @@ ATTACKS: list[Attack] = [
         past_scan="passes",
     ),
     Attack(
+        "definition_in_a_measure",
+        "a measure whose own proof is elaborated behind the definitions, and then erased",
+        "  exact trivial\nwhere\n  s : Nat := 1\n"
+        "  loop (n : Nat) : Nat := match n with | 0 => 0 | n+1 => loop n\n"
+        "  termination_by structural (n : (fun (_ : True) => Nat) (by\n"
+        "    have x := yes.s\n    trivial))",
+        "definition",
+        statement="theorem yes : True",
+        past_scan="passes",
+    ),
+    Attack(
         "recall",
         "a command of Lean's that repeats a declaration",
         "  trivial\n  recall yes : True := by\n    trivial",
