@@ -45,16 +45,18 @@ name is lost; names that merely contain them (`end1`, `h.end`, `«theorem»`) ar
 
 CODE = frozenset(
     """
-    by_elab dbg_trace eval% idbg implemented_by include_bytes include_str native «native»
-    native_decide run_tac
+    as_aux_lemma by_elab dbg_trace eval% idbg implemented_by include_bytes include_str native
+    «native»
+    native_decide run_tac with_panel_widgets
     """.split()  # noqa: SIM905
 )
-"""Words that run code while Lean elaborates, read files, or trust compiled code."""
+"""Words that run code while Lean elaborates, make definitions in the midst of a proof, read files,
+or trust compiled code."""
 
 TRUSTED = frozenset(
     """
-    sorryAx ofReduceBool ofReduceNat reduceBool reduceNat trustCompiler unsafeCast unsafeIO
-    unsafeBaseIO unsafeEIO lcProof lcAny lcErased lcUnreachable lcCast lcVoid autoParam
+    sorryAx ofReduceBool ofReduceNat reduceBool reduceNat trustCompiler unsafe Unsafe TypeName.mk
+    lcProof lcAny lcErased lcUnreachable lcCast lcVoid lcInv autoParam
     """.split()  # noqa: SIM905
 )
 """Constants that step around the kernel, or have Lean run a value as a tactic (`autoParam`); no

@@ -47,6 +47,16 @@ ATTACKS: list[Attack] = [
         past_scan="passes",
     ),
     Attack(
+        "unsafe_lemma",
+        "an auxiliary lemma over an unsafe constant, which Lean makes a definition of any type",
+        "  refine (?f : Lean.Syntax → True)\n"
+        "    (by as_aux_lemma => exact Quot.lcInv (Quot.mk (fun _ _ => True) .missing))\n"
+        "  case f => exact fun _ => trivial",
+        "code",
+        statement="theorem yes : True",
+        past_scan="passes",
+    ),
+    Attack(
         "recall",
         "a command of Lean's that repeats a declaration",
         "  trivial\n  recall yes : True := by\n    trivial",

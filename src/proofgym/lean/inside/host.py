@@ -16,8 +16,9 @@ import sys
 
 _OPTIONS = (
     "l_Lean_debug_skipKernelTC",  # adds declarations that the kernel has not seen
-    # Has an instance in a proof define data, which a later step could have Lean run as a tactic.
+    # Have an instance in a proof define data, which a later step could have Lean run as a tactic.
     "l_Lean_Meta_backward_inferInstanceAs_wrap_data",
+    "l_Lean_Meta_backward_inferInstanceAs_wrap_instances",
 )
 _NEVER_SET = b"proofgym.isOff"
 _FALSE = 1  # boxed
