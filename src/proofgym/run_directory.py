@@ -90,7 +90,7 @@ class RunDirectory:
         if len(found) != 1:
             many = f"{len(found)} runs match {name!r}" if found else f"no run {name!r} in {root}"
             raise RunError(
-                f"{many}; {nearest(name, known[-20:]) if known else 'there are none yet'}"
+                f"{many}; {nearest(name, ['latest', *known[-20:]]) if known else 'there are none yet'}"
             )
         return cls(root / found[0])
 

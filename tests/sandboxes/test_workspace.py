@@ -326,3 +326,13 @@ def test_what_a_listener_raises_is_raised(work: Workspace) -> None:
         shell(work, "echo a; sleep 20", on_output=listen)
     assert time.monotonic() - began < 10
     assert shell(work, "echo b").stdout == b"b\n"
+
+
+def test_wrong_parts_are_named(work: Workspace) -> None:
+    for call, words in (
+        (lambda: Workspace("namespaces"), "choose_sandbox"),
+        (lambda: Workspace(work._sandbox, 3), r"must be a `Limits"),
+        (lambda: work.restore(3), "snapshot = 3"),
+    ):
+        with pytest.raises(SandboxError, match=words):
+            call()

@@ -61,6 +61,12 @@ class Workspace:
         read_only: Sequence[Path] = (),
         pool: Pool[Prepared] | None = None,
     ) -> None:
+        if not hasattr(sandbox, "protections"):
+            raise SandboxError(
+                f"Workspace.sandbox = {sandbox!r:.80}: must be what `choose_sandbox(…)` returns"
+            )
+        if not isinstance(limits, Limits | None):
+            raise SandboxError(f"Workspace.limits = {limits!r:.80}: must be a `Limits(…)`")
         self._sandbox, self._limits = sandbox, limits or Limits()
         self._read_only, self._pool = tuple(read_only), pool
         self._turn = threading.Lock()
@@ -132,6 +138,8 @@ class Workspace:
 
     def restore(self, snapshot: Snapshot) -> None:
         """Put the files back as they were."""
+        if not isinstance(snapshot, Snapshot):
+            raise SandboxError(f"snapshot = {snapshot!r:.80}: must be what `snapshot()` returned")
         self._tree = dict(snapshot.tree)
 
     def branch(self, snapshot: Snapshot | None = None) -> Workspace:
