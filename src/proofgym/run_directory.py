@@ -89,9 +89,8 @@ class RunDirectory:
             found = [name]
         if len(found) != 1:
             many = f"{len(found)} runs match {name!r}" if found else f"no run {name!r} in {root}"
-            raise RunError(
-                f"{many}; {nearest(name, ['latest', *known[-20:]]) if known else 'there are none yet'}"
-            )
+            names = ["latest", *known[-20:]]
+            raise RunError(f"{many}; {nearest(name, names) if known else 'there are none yet'}")
         return cls(root / found[0])
 
     def _take_lock(self) -> None:
