@@ -38,7 +38,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--members", type=int, default=32)
     parser.add_argument("--prompts", type=int, default=16 if GPU else 8)
-    parser.add_argument("--tokens", type=int, default=64 if GPU else 24)
+    parser.add_argument("--tokens", type=int, default=64 if GPU else 16)
     chosen = parser.parse_args()
     loaded = make_model()
     engine = TransformersEngine(loaded, max_batch=chosen.members * chosen.prompts)
