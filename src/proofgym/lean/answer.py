@@ -14,11 +14,11 @@ import re
 from dataclasses import dataclass
 from itertools import pairwise
 
-from proofgym.lean.assembly import KEPT, Assembled, ask_axioms, make_ending
+from proofgym.lean.assembly import KEPT, Assembled, ask_axioms, header_text, make_ending
 from proofgym.lean.policy import CODE, COMMANDS, UNPROVED, Refusal, check_characters, defines, scan
 from proofgym.lean.scopes import full_name_after
 from proofgym.lean.statement import Statement
-from proofgym.lean.tokens import Ambiguous, Token, readings, tokens
+from proofgym.lean.tokens import Ambiguous, Token, readings, words
 
 DECLARATIONS = ("theorem", "lemma")
 
@@ -56,7 +56,7 @@ def scan_answer(answer: Answer) -> Refusal | None:
     if found := next(check_characters(text), None):
         return found
     try:
-        read = [token for token in tokens(text) if token.kind != "comment"]
+        read = words(text)
     except Ambiguous as error:
         return _refuse(text, error.start, error.slug, error.why)
     begins = [token for token in read if _begins(text, token)]
@@ -64,14 +64,15 @@ def scan_answer(answer: Answer) -> Refusal | None:
         return _refuse(text, read[0].start, "command", f"`{read[0].text}` begins no theorem")
     ends = [token.start for token in begins[1:]] + [len(text)]
     for token, end in zip(begins, ends, strict=True):
-        if refusal := _scan_command(text, token, end):
+        inside = [it for it in read if token.start < it.start < end]
+        if refusal := _scan_command(text, token, end, inside):
             return refusal
     return None
 
 
 def has_target(answer: Answer, name: str) -> bool:
     """Whether a theorem of this name is declared at all, read loosely."""
-    read = [token for token in tokens(answer.text, strict=False) if token.kind != "comment"]
+    read = words(answer.text, strict=False)
     return any(one.text in DECLARATIONS and two.text == name for one, two in pairwise(read))
 
 
@@ -79,25 +80,24 @@ def _begins(text: str, token: Token) -> bool:
     return (*DECLARATIONS, "open").count(token.text) > 0 and text[: token.start][-1:] in ("", "\n")
 
 
-def _scan_command(text: str, token: Token, end: int) -> Refusal | None:
-    rest = token.start + len(token.text)
+def _scan_command(text: str, token: Token, end: int, inside: list[Token]) -> Refusal | None:
+    """`inside`: what is read between the command's first word and its end."""
     if token.text == "open":
-        opened = text[rest:end]
-        for other in tokens(opened):
-            is_word = other.kind == "name" and not any(readings(opened, other, _NOT_OPENED))
-            if not (is_word or other.kind == "comment" or other.text in "()"):
+        for other in inside:
+            is_word = other.kind == "name" and not any(readings(text, other, _NOT_OPENED))
+            if not (is_word or other.text in "()"):
                 what = f"`open` takes names alone, not `{other.text}`"
-                return _refuse(text, rest + other.start, "command", what)
+                return _refuse(text, other.start, "command", what)
         return None
     # The scan sees one declaration, at the place that it has in the file.
+    rest = token.start + len(token.text)
     blank = re.sub(r"[^\n]", " ", text[:rest])
-    alone = blank + text[rest:end]
-    if refusal := scan(alone):
+    if refusal := scan(blank + text[rest:end]):
         return refusal
-    for other in tokens(alone):
-        if defines(alone, other):
+    for other in inside:
+        if defines(text, other):
             what = f"`{other.text}` defines something beside the theorem"
-            return _refuse(alone, other.start, "definition", what)
+            return _refuse(text, other.start, "definition", what)
     return None
 
 
@@ -108,7 +108,7 @@ def _refuse(text: str, offset: int, slug: str, message: str) -> Refusal:
 
 def assemble_answer(header: str, statement: Statement, answer: Answer) -> Assembled:
     """The file that checks an answer: places are lines and columns of what the model wrote."""
-    before = f"{header.rstrip()}\n\n" if header.strip() else ""
+    before = header_text(header)
     first = before.count("\n") + 1
     body = "\n" * answer.before + answer.text.rstrip()
     # By its whole name: the answer may have opened a namespace with a like name in it.

@@ -159,7 +159,7 @@ class Assembled:
 def assemble_check(header: str, statement: Statement, proof: str) -> Assembled:
     """The file that checks one proof."""
     block, removed = indent(proof)
-    before = _header(header)
+    before = header_text(header)
     head = f"{before}{statement.text} := by\n"
     proof_line = head.count("\n") + 1
     first = proof_line + block.count("\n") + 2
@@ -174,7 +174,7 @@ def assemble_alone(header: str, statement: Statement, axioms: Sequence[str]) -> 
     Its ending prints the allowed `axioms`, one a line from the second line on, and last asks for
     the type as a proposition, to which an error is no answer.
     """
-    before = _header(header)
+    before = header_text(header)
     head = f"{before}{statement.alone(header)}\n"
     first = head.count("\n") + 1
     proposition = f"#check (type_of% @{statement.name} : Prop)"
@@ -210,5 +210,6 @@ def _within_strings(proof: str) -> set[int]:
     return found
 
 
-def _header(header: str) -> str:
+def header_text(header: str) -> str:
+    """A trusted header as a file begins with it."""
     return f"{header.rstrip()}\n\n" if header.strip() else ""

@@ -18,8 +18,8 @@ from proofgym.lean.checker import ALLOWED_AXIOMS, LEAN_LIMITS, LeanChecker
 from proofgym.lean.judge import judge_ending, shown, verdict
 from proofgym.lean.messages import Message, read_messages
 from proofgym.lean.runner import ColdRunner
-from proofgym.lean.scopes import Scopes, name_after, without_comments
-from proofgym.lean.tokens import Token
+from proofgym.lean.scopes import Scopes, name_after
+from proofgym.lean.tokens import Token, words
 from proofgym.lean.toolchain import find_toolchain
 from proofgym.sandboxes import Limits, Outcome, Sandbox, choose_sandbox
 from proofgym.types import Level, Status, Verdict
@@ -77,7 +77,7 @@ def check_file(
         raise VerifierError(f"check_file takes a file's text, not {type(source).__name__}")
     text = source.decode(errors="replace") if isinstance(source, bytes) else source
     text = text.replace("\r\n", "\n")
-    read = without_comments(text)
+    read = words(text, strict=False)
     theorems = list(_theorems(text, read))
     limits = replace(LEAN_LIMITS, wall_s=wall_s, cpu_s=wall_s, memory_bytes=8 << 30)
     runner = ColdRunner(find_toolchain(toolchain), sandbox or choose_sandbox())
@@ -88,8 +88,8 @@ def check_file(
     outcome = runner.run(
         _with(text, [ask_axioms(f"_root_.{it.name}") for it in theorems]).encode(), limits
     )
-    words = {token.text.rpartition(".")[2] for token in read if token.kind == "name"}
-    cautions = tuple(sorted(words & _CAUTION))
+    last = {token.text.rpartition(".")[2] for token in read if token.kind == "name"}
+    cautions = tuple(sorted(last & _CAUTION))
     return _report(text, theorems, outcome, limits, declared, cautions)
 
 
@@ -198,7 +198,7 @@ def _judge(answer: Message | None, inside: Sequence[Message], declared: frozense
 
 def find_theorems(text: str) -> Iterator[Theorem]:
     """Each named theorem of a file that is read as it stands, in its order."""
-    return _theorems(text, without_comments(text))
+    return _theorems(text, words(text, strict=False))
 
 
 def _theorems(text: str, read: Sequence[Token]) -> Iterator[Theorem]:

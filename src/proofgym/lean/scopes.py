@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from proofgym.lean.tokens import Token, tokens
+from proofgym.lean.tokens import Token, words
 
 _OPENING = ("namespace", "section", "mutual")
 
@@ -39,12 +39,7 @@ def name_after(read: Sequence[Token], at: int) -> str:
 def full_name_after(header: str, name: str) -> str:
     """The full name of a declaration that follows a trusted header, which may have left
     namespaces open."""
-    scopes, read = Scopes(), without_comments(header)
+    scopes, read = Scopes(), words(header, strict=False)
     for at in range(len(read)):
         scopes.see(read, at)
     return scopes.full_name(name)
-
-
-def without_comments(text: str) -> list[Token]:
-    """The tokens of a text that need not be safe."""
-    return [token for token in tokens(text, strict=False) if token.kind != "comment"]

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from proofgym.errors import TaskError
 from proofgym.lean.policy import CODE, COMMANDS, UNPROVED
-from proofgym.lean.tokens import Ambiguous, Token, tokens
+from proofgym.lean.tokens import Ambiguous, Token, words
 
 _OPENING, _CLOSING = "([{⟨", ")]}⟩"
 
@@ -37,7 +37,7 @@ def parse_statement(text: str) -> Statement:
     """
     text = text.replace("\r\n", "\n").strip()
     try:
-        read = [token for token in tokens(text) if token.kind != "comment"]
+        read = words(text)
     except Ambiguous as error:
         raise _error(text, error.start, error.why) from None
     if not read:

@@ -135,6 +135,11 @@ def tokens(text: str, strict: bool = True) -> Iterator[Token]:
         at += len(token.text)
 
 
+def words(text: str, strict: bool = True) -> list[Token]:
+    """The tokens that mean something: all but the comments. See `tokens`."""
+    return [token for token in tokens(text, strict) if token.kind != "comment"]
+
+
 def _next(text: str, at: int) -> Token:
     char = text[at]
     if text.startswith("--", at) or text.startswith("/-", at):

@@ -33,24 +33,23 @@ def disconnect(library: ctypes.CDLL) -> None:
         _disconnect(library, name)
 
 
-def _disconnect(library: ctypes.CDLL, option_name: str) -> bool:
-    """False if this library does not keep such an option where 4.x does."""
+def _disconnect(library: ctypes.CDLL, option_name: str) -> None:
+    """Nothing, if this library does not keep such an option where 4.x does."""
     try:
         place = ctypes.c_size_t.in_dll(library, option_name)
         known = struct.unpack("=HBBQQ", ctypes.string_at(place.value + 4, 20))
         if known[2:0:-1] != _OPTION or known[4] not in _BOOLEANS:
-            return False
+            return
         text = ctypes.create_string_buffer(_NEVER_SET)
         string = _call(library, "lean_mk_string", ctypes.addressof(text))
         name = _call(library, "l_Lean_Name_mkSimple", string)
         option = struct.pack("=iHBBQQ", 1, 0, *reversed(_OPTION), name, _FALSE)
         where = _call(library, "lean_alloc_object", len(option))
     except (AttributeError, ValueError):
-        return False
+        return
     ctypes.memmove(where, option, len(option))
     _call(library, "lean_mark_persistent", where)
     place.value = where
-    return True
 
 
 def _call(library: ctypes.CDLL, name: str, argument: int) -> int:
