@@ -25,7 +25,7 @@ def rollout(iteration):
         iteration,
         Task("t1", "theorem t1 : p ∧ q := by\n", "and", 1),
         Request((iteration, 0, 0), "theorem t1 : p ∧ q := by\n", 3),
-        Completion((1, 2), (3, 4), (-0.5, -0.25), "  exact ⟨hp, hq⟩", "stop"),
+        (Completion((1, 2), (3, 4), (-0.5, -0.25), "  exact ⟨hp, hq⟩", "stop"),),
         Verdict(Status.FAILED, 0.0, "unknown identifier", 0.01),
     )
 

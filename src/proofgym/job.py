@@ -18,6 +18,7 @@ from proofgym.environments.lean import Lean, require_statements
 from proofgym.environments.reward import Reward, portable
 from proofgym.errors import ConfigError, RunError
 from proofgym.run_directory import RunDirectory
+from proofgym.tasks.order import Order
 from proofgym.tasks.tasks import Tasks
 from proofgym.types import Sampling
 
@@ -46,6 +47,8 @@ class Job(Config):
     """The update rule, such as `ES(...)`."""
     reward: Any = Lean()
     """How completions are judged: `Lean(...)`, or a function `(task, text) -> float`."""
+    order: Order = Order()
+    """In which order the tasks are met."""
     sampling: Sampling = Sampling(max_tokens=64, stop=("\n\n",))
     """How completions are drawn."""
     cluster: Local = Local()

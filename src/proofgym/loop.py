@@ -21,6 +21,7 @@ from proofgym.environments.judge import Judge
 from proofgym.errors import VerifierError
 from proofgym.progress import Progress
 from proofgym.run_directory import RunDirectory
+from proofgym.tasks.order import TaskOrder
 from proofgym.types import Completion, Request, Rollout, Sampling, Status, Task, Verdict
 
 #: Called after each iteration with its metrics.
@@ -34,12 +35,11 @@ class Loop:
     engine: Engine
     judge: Judge
     algorithm: AlgorithmRun
-    tasks: Sequence[Task]
+    order: TaskOrder
     prompts: int
     sampling: Sampling
     run: RunDirectory
     iterations: int
-    seed: int
     workers: int
     report: Report = lambda metrics: None
 
@@ -55,25 +55,34 @@ class Loop:
     def iterate(self, pool: ThreadPoolExecutor) -> dict[str, Any]:
         """One iteration; nothing of it counts until the algorithm has made it durable."""
         iteration = self.algorithm.iteration
-        tasks = choose_tasks(self.tasks, self.prompts, self.seed, iteration)
         clock = Phases()
-        rollouts = self._attempt(pool, iteration, tasks, clock)
-        self.run.write_rollouts(iteration, rollouts)
-        _refuse_all_unscored(rollouts)
+        rollouts: list[Rollout] = []
+        tried, wanted = 0, self.prompts
+        while wanted:
+            tasks = self.order.take(wanted)
+            rollouts += self._attempt(pool, iteration, tasks, tried, clock)
+            tried += len(tasks)
+            self.run.write_rollouts(iteration, rollouts)
+            _refuse_all_unscored(rollouts)
+            wanted = self.algorithm.wanting(rollouts)
         with clock.measure("update"):
-            update = self.algorithm.update(
-                {(item.request.key, item.request.member): item.verdict.reward for item in rollouts}
-            )
+            update = self.algorithm.update(rollouts)
+        self.order.see(rollouts)
         metrics = iteration_metrics(rollouts) | clock.seconds() | update
         self.run.record("iteration", iteration=iteration, **metrics)
         return {"iteration": iteration, **metrics}
 
     def _attempt(
-        self, pool: ThreadPoolExecutor, iteration: int, tasks: Sequence[Task], clock: Phases
+        self,
+        pool: ThreadPoolExecutor,
+        iteration: int,
+        tasks: Sequence[Task],
+        first: int,
+        clock: Phases,
     ) -> list[Rollout]:
         pending: list[tuple[Task, Request, Completion, Future[Verdict]]] = []
         with Progress(f"iteration {iteration + 1}/{self.iterations}", unit="attempts") as progress:
-            batches = self.algorithm.batches(tasks)
+            batches = self.algorithm.batches(tasks, first)
             while True:
                 with clock.measure("perturb"):
                     batch = next(batches, None)
@@ -94,7 +103,7 @@ class Loop:
                         progress.advance()
             with clock.measure("wait_for_verdicts"):
                 rollouts = [
-                    Rollout(iteration, task, request, completion, future.result())
+                    Rollout(iteration, task, request, (completion,), future.result())
                     for task, request, completion, future in pending
                 ]
         return sorted(rollouts, key=lambda item: (item.request.key, item.request.member))
@@ -124,29 +133,17 @@ class _Stopwatch:
         self._into[self._phase] += time.monotonic() - self._start  # type: ignore[assignment]
 
 
-def choose_tasks(tasks: Sequence[Task], count: int, seed: int, iteration: int) -> list[Task]:
-    """The tasks of one iteration: a seeded shuffle each epoch, a pure function of its arguments."""
-    count = min(count, len(tasks))
-    places = [divmod(iteration * count + offset, len(tasks)) for offset in range(count)]
-    orders = {epoch: _shuffle(len(tasks), seed, epoch) for epoch in {epoch for epoch, _ in places}}
-    return [tasks[int(orders[epoch][place])] for epoch, place in places]
-
-
-def _shuffle(size: int, seed: int, epoch: int) -> np.ndarray:
-    key = np.array([seed & (2**64 - 1), (0x7A5C << 32) + epoch], dtype=np.uint64)
-    return np.random.Generator(np.random.Philox(key=key)).permutation(size)
-
-
 def iteration_metrics(rollouts: Sequence[Rollout]) -> dict[str, Any]:
     """What the rollouts alone say of an iteration (so that it can be rebuilt after a crash)."""
     scores = [item.verdict.reward for item in rollouts if item.verdict.reward is not None]
     statuses = Counter(str(item.verdict.status) for item in rollouts)
     return {
+        "tasks": len({item.request.key[1] for item in rollouts}),
         "attempts": len(rollouts),
         "reward": round(float(np.mean(scores)), 6) if scores else None,
         "unscored": len(rollouts) - len(scores),
-        "tokens": sum(len(item.completion.token_ids) for item in rollouts),
-        "cut_off": sum(item.completion.finish == "length" for item in rollouts),
+        "tokens": sum(item.tokens for item in rollouts),
+        "cut_off": sum(item.turns[-1].finish == "length" for item in rollouts),
         "statuses": dict(sorted(statuses.items())),
     }
 

@@ -196,7 +196,7 @@ def _json_line(line: bytes) -> dict[str, Any] | None:
 
 
 def _rollout_line(rollout: Rollout) -> dict[str, Any]:
-    completion, verdict = rollout.completion, rollout.verdict
+    completion, verdict = rollout.turns[-1], rollout.verdict
     return {
         "iteration": rollout.iteration,
         "task": rollout.task.name,

@@ -44,6 +44,8 @@ def train(job: Job, run: RunDirectory, tasks: Sequence[Task], control: str | Non
             if algorithm.iteration == 0:
                 algorithm.check(engine, tasks[0].prompt)
             repair_record(run, algorithm.iteration, tasks)
+            order = job.order.open(tasks, job.seed)
+            order.replay(_tasks_tried(run, job.algorithm.prompts))
             _record_start(job, run, loaded, judge.describe(), algorithm.iteration, control)
 
             def report(metrics: dict[str, Any]) -> None:
@@ -54,12 +56,11 @@ def train(job: Job, run: RunDirectory, tasks: Sequence[Task], control: str | Non
                 engine=engine,
                 judge=judge,
                 algorithm=algorithm,
-                tasks=tasks,
+                order=order,
                 prompts=job.algorithm.prompts,
                 sampling=job.sampling,
                 run=run,
                 iterations=job.iterations,
-                seed=job.seed,
                 workers=workers,
                 report=report,
             )
@@ -104,6 +105,12 @@ def repair_record(run: RunDirectory, durable: int, tasks: Sequence[Task]) -> Non
         run.record("iteration", iteration=iteration, recovered=True, **iteration_metrics(rollouts))
 
 
+def _tasks_tried(run: RunDirectory, prompts: int) -> list[int]:
+    """How many tasks each durable iteration tried; `prompts` where its record does not say."""
+    done = [event for event in run.events() if event["event"] == "iteration"]
+    return [event.get("tasks") or prompts for event in done]
+
+
 def _restore(line: dict[str, Any], tasks: Sequence[Task]) -> Rollout:
     task = next(
         (task for task in tasks if task.name == line["task"]), Task(line["task"], line["prompt"])
@@ -113,7 +120,7 @@ def _restore(line: dict[str, Any], tasks: Sequence[Task]) -> Rollout:
         (), tuple(line["token_ids"]), tuple(line["logprobs"]), line["text"], line["finish"]
     )
     verdict = Verdict(Status(line["status"]), line["reward"], line["message"], line["verify_s"])
-    return Rollout(line["iteration"], task, request, completion, verdict)
+    return Rollout(line["iteration"], task, request, (completion,), verdict)
 
 
 def _record_start(

@@ -64,6 +64,8 @@ class Request:
     key: tuple[int, ...]
     prompt: str
     member: int = 0
+    prompt_ids: tuple[int, ...] | None = None
+    """The prompt's tokens where they are known (a later turn); then `prompt` is for readers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +97,18 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Rollout:
-    """One attempt from prompt to verdict, as kept in the run directory."""
+    """One attempt from prompt to verdict, as kept in the run directory.
+
+    `turns` are what the model wrote, each with the tokens it was given: one in a single-turn task.
+    """
 
     iteration: int
     task: Task
     request: Request
-    completion: Completion
+    turns: tuple[Completion, ...]
     verdict: Verdict
+
+    @property
+    def tokens(self) -> int:
+        """Tokens that the model wrote."""
+        return sum(len(turn.token_ids) for turn in self.turns)

@@ -68,7 +68,7 @@ def pseudo(request):
 
 
 def step(run, value=pseudo):
-    return run.update(rewards(run, value))
+    return run.learn(rewards(run, value))
 
 
 MATERIALISED = ES(population=4, evaluation="materialised", keyframe_every=2)
@@ -138,7 +138,7 @@ def test_the_update_is_the_published_one(tmp_path):
     scores = [0.0, 1.0, 0.5, 3.0]
     for _ in run.batches(TASKS):
         noise.append((model[0].weight - base) / run.state.specification.sigma)
-    metrics = run.update(
+    metrics = run.learn(
         {((0, p, 0), member): scores[member] for p in range(2) for member in range(4)}
     )
     z = torch.tensor(scores)
@@ -175,7 +175,7 @@ def test_an_unscored_attempt_drops_its_member_and_the_partner(tmp_path):
     run = build(tmp_path, ES(population=8, max_unscored=0.25))
     found = rewards(run, pseudo)
     found[(0, 1, 0), 5] = None
-    metrics = run.update(found)
+    metrics = run.learn(found)
     assert metrics["dropped_share"] == 0.25
     (entry,) = run.history.entries
     assert entry.kept == 6
@@ -195,7 +195,7 @@ def test_too_many_lost_members_stop_the_run_unharmed(tmp_path, lost):
     found[(0, 0, 0), 1] = lost
     before = (tmp_path / replay.HISTORY).read_bytes()
     with pytest.raises(RunError, match="25% of the members have no score"):
-        run.update(found)
+        run.learn(found)
     assert (tmp_path / replay.HISTORY).read_bytes() == before
     step(run)
     assert run.iteration == 1
@@ -206,7 +206,7 @@ def test_without_pairs_only_the_member_itself_is_dropped(tmp_path):
     run = build(tmp_path, ES(population=5, antithetic=False))
     found = rewards(run, pseudo)
     del found[(0, 0, 0), 2]
-    assert run.update(found)["dropped_share"] == pytest.approx(0.2)
+    assert run.learn(found)["dropped_share"] == pytest.approx(0.2)
     run.close()
 
 
@@ -224,7 +224,7 @@ def test_the_order_of_rewards_does_not_matter(tmp_path):
     for name, order in (("a", 1), ("b", -1)):
         run = build(tmp_path / name, ES(population=4, samples=5))
         found = rewards(run, pseudo)
-        run.update(dict(list(found.items())[::order]))
+        run.learn(dict(list(found.items())[::order]))
         digests.append(run.state.digest())
         run.close()
     assert digests[0] == digests[1]
@@ -244,7 +244,7 @@ def test_the_control_shuffles_the_same_coefficients(tmp_path):
 def test_update_needs_batches(tmp_path):
     run = build(tmp_path, ES(population=4))
     with pytest.raises(RunError, match=r"must follow ES\.batches"):
-        run.update({})
+        run.learn({})
     run.close()
 
 
@@ -450,7 +450,7 @@ def test_it_ascends_a_toy_reward(tmp_path, config):
         found = {}
         for batch in run.batches(TASKS[:1]):
             found |= {(request.key, request.member): reward() for request in batch.requests}
-        run.update(found)
+        run.learn(found)
     assert reward() > 0.4 * before
     run.close()
 
@@ -469,7 +469,7 @@ def test_factored_members_ascend_the_likelihood_of_a_token(tmp_path):
             scores = likelihood(len(batch.requests))
             batch.population.select(None)
             found = {(r.key, r.member): s for r, s in zip(batch.requests, scores, strict=True)}
-        run.update(found)
+        run.learn(found)
     assert likelihood(1)[0] > before + 0.7
     run.close()
 

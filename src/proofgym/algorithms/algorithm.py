@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from proofgym.config import Config
 from proofgym.engines.engine import Engine
-from proofgym.types import Request, Task
+from proofgym.types import Request, Rollout, Task
 
 #: Names one attempt: (request key, member).
 AttemptKey = tuple[tuple[int, ...], int]
@@ -39,15 +39,28 @@ class AlgorithmRun(Protocol):
         Raises RunError."""
         ...
 
-    def batches(self, tasks: Sequence[Task]) -> Iterator[Batch]:
-        """Yield what to generate; the weights are in place when a batch is yielded."""
+    def batches(self, tasks: Sequence[Task], first: int = 0) -> Iterator[Batch]:
+        """Yield what to generate; the weights are in place when a batch is yielded.
+
+        `first` is the number of tasks that this iteration has tried before these.
+        """
         ...
 
-    def update(self, rewards: Mapping[AttemptKey, float | None]) -> dict[str, float]:
-        """Turn rewards (None = no score) into the next weights; returns metrics."""
+    def wanting(self, rollouts: Sequence[Rollout]) -> int:
+        """How many more tasks to try before the update, given all attempts of the iteration."""
+        ...
+
+    def update(self, rollouts: Sequence[Rollout]) -> dict[str, float]:
+        """Turn the iteration's attempts (reward None = no score) into the next weights; returns
+        metrics."""
         ...
 
     def close(self) -> None: ...
+
+
+def rewards_of(rollouts: Sequence[Rollout]) -> dict[AttemptKey, float | None]:
+    """The reward of each attempt."""
+    return {(item.request.key, item.request.member): item.verdict.reward for item in rollouts}
 
 
 class Algorithm(Config):

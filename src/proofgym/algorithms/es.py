@@ -17,7 +17,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from proofgym.algorithms.algorithm import Algorithm, AttemptKey, Batch
+from proofgym.algorithms.algorithm import Algorithm, AttemptKey, Batch, rewards_of
 from proofgym.algorithms.normalise import deviation, mean, normalise, per_prompt
 from proofgym.algorithms.schedule import Schedule
 from proofgym.engines.engine import Engine
@@ -26,7 +26,7 @@ from proofgym.evolution import keyframe, manifest, philox, reach, replay, specif
 from proofgym.evolution.history import Decay, History, Update
 from proofgym.evolution.state import State, named
 from proofgym.progress import Progress
-from proofgym.types import Request, Sampling, Task
+from proofgym.types import Request, Rollout, Sampling, Task
 
 CHECK_STREAM = 2**62 + 1  # of the draws in `check`: no iteration's, nor an evaluation's
 _WRITTEN_S = 2e-8  # a keyframe's seconds a weight, until one was written and measured
@@ -244,35 +244,37 @@ class ESRun:
                 "unused"
             )
 
-    def batches(self, tasks: Sequence[Task]) -> Iterator[Batch]:
+    def batches(self, tasks: Sequence[Task], first: int = 0) -> Iterator[Batch]:
         """One batch with all members (factored), or one a member with its weights in the model.
 
         Request keys are (iteration, task, sample): all members face the same sampling noise.
         """
         self._expected = {member: [] for member in range(self.config.population)}
         if self._factored is None:
-            yield from self._materialised(tasks)
+            yield from self._materialised(tasks, first)
             return
         self.policy()
         self.state.k = self._k()
         self._factored.prepare(self.iteration)
         with self._factored:
-            yield self._batch(tasks, range(self.config.population), self._factored)
+            yield self._batch(tasks, first, range(self.config.population), self._factored)
 
-    def _materialised(self, tasks: Sequence[Task]) -> Iterator[Batch]:
+    def _materialised(self, tasks: Sequence[Task], first: int) -> Iterator[Batch]:
         self.state.k = self._k()
         try:
             for member in range(self.config.population):
                 self._current = False
                 self.state.write_member(member, self.iteration, self._tensors)
-                yield self._batch(tasks, [member], None)
+                yield self._batch(tasks, first, [member], None)
         finally:
             self.policy()
 
-    def _batch(self, tasks: Sequence[Task], members: Sequence[int], population: Any) -> Batch:
+    def _batch(
+        self, tasks: Sequence[Task], first: int, members: Sequence[int], population: Any
+    ) -> Batch:
         """Requests by task, then sample, then member, so that equal prompts lie together."""
         batch = Batch([], [], population)
-        for position, task in enumerate(tasks):
+        for position, task in enumerate(tasks, start=first):
             for sample in range(self.config.samples):
                 for member in members:
                     request = Request((self.iteration, position, sample), task.prompt, member)
@@ -281,8 +283,16 @@ class ESRun:
                     self._expected[member].append((request.key, member))
         return batch
 
-    def update(self, rewards: Mapping[AttemptKey, float | None]) -> dict[str, float]:
+    def wanting(self, rollouts: Sequence[Rollout]) -> int:
+        """Every task serves: members are compared over all of them."""
+        return 0
+
+    def update(self, rollouts: Sequence[Rollout]) -> dict[str, float]:
         """Turn rewards into the next weights. Raises RunError where too many have no score."""
+        return self.learn(rewards_of(rollouts))
+
+    def learn(self, rewards: Mapping[AttemptKey, float | None]) -> dict[str, float]:
+        """The update, from each attempt's reward (None: no score) alone."""
         if not self._expected:
             raise RunError("ES.update must follow ES.batches of the same iteration")
         scores = self._scores(rewards)
