@@ -66,6 +66,10 @@ class Request:
     member: int = 0
     prompt_ids: tuple[int, ...] | None = None
     """The prompt's tokens where they are known (a later turn); then `prompt` is for readers."""
+    max_tokens: int | None = None
+    """In place of the sampling's."""
+    stop: tuple[str, ...] | None = None
+    """In place of the sampling's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +100,19 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
+class Message:
+    """What an environment put into a conversation, for readers: its tokens are in the prompts."""
+
+    role: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Rollout:
     """One attempt from prompt to verdict, as kept in the run directory.
 
-    `turns` are what the model wrote, each with the tokens it was given: one in a single-turn task.
+    `turns` are what the model wrote, each with the tokens it was given: one in a single-turn task;
+    in an episode any number, those of branches after those of the conversation they left.
     """
 
     iteration: int
@@ -107,6 +120,8 @@ class Rollout:
     request: Request
     turns: tuple[Completion, ...]
     verdict: Verdict
+    messages: tuple[tuple[Message, ...], ...] = ()
+    """For each turn of an episode, what was put into the conversation before it."""
 
     @property
     def tokens(self) -> int:

@@ -14,7 +14,6 @@ from proofgym.engines.decoder import Decoder
 from proofgym.engines.engine import Population
 from proofgym.engines.rows import Row
 from proofgym.engines.sampler import sample
-from proofgym.engines.stops import Stops
 from proofgym.errors import EngineError
 from proofgym.random import uniforms
 from proofgym.types import Completion, Request, Sampling
@@ -38,13 +37,12 @@ class Batch:
         decoder: Decoder,
         sampling: Sampling,
         population: Population | None,
-        stops: Stops,
         cache: RowCache,
     ) -> None:
         self.rows: list[Row] = []
         self._homeless: list[Row] = []
         self._decoder, self._sampling = decoder, sampling
-        self._population, self._stops, self._cache = population, stops, cache
+        self._population, self._cache = population, cache
 
     def without_slot(self) -> list[Row]:
         """Take the rows that parted when no slot was left: they must be admitted again."""
@@ -171,7 +169,7 @@ class Batch:
     def _leave(self) -> list[tuple[Request, Completion]]:
         """Take out the rows that are over; the last rows move into their slots."""
         finished = self._over_without_slot()
-        reasons = [self._stops.finished(row.token_ids) for row in self.rows]
+        reasons = [row.finished for row in self.rows]
         done = [slot for slot, reason in enumerate(reasons) if reason]
         if not done:
             return finished
@@ -194,7 +192,7 @@ class Batch:
         self._cache.move(sources, targets, length)
 
     def _over_without_slot(self) -> list[tuple[Request, Completion]]:
-        reasons = [self._stops.finished(row.token_ids) for row in self._homeless]
+        reasons = [row.finished for row in self._homeless]
         both = list(zip(self._homeless, reasons, strict=True))
         self._homeless = [row for row, reason in both if not reason]
         return [each for row, reason in both if reason for each in self._complete(row, reason)]
@@ -215,7 +213,7 @@ class Batch:
 
     def _complete(self, row: Row, reason: Any) -> Iterator[tuple[Request, Completion]]:
         row.over = True
-        text = self._stops.text(row.token_ids)
+        text = row.stops.text(row.token_ids)
         for request, logprobs in zip(row.requests, row.logprobs, strict=True):
             yield (
                 request,

@@ -38,19 +38,45 @@ class Population(Protocol):
         ...
 
 
+class Feed(Protocol):
+    """Requests that come while others are being answered: the later turns of conversations."""
+
+    @property
+    def context(self) -> int:
+        """Most tokens, prompt and completion, that any request may need."""
+        ...
+
+    @property
+    def rows(self) -> int:
+        """About how many requests there may be at once."""
+        ...
+
+    def take(self, wait: bool) -> list[Request] | None:
+        """What has come since the last call; None: no more will come. With `wait`, which the
+        engine says when it has nothing to do, at least one where there will be any."""
+        ...
+
+
 class Engine(Protocol):
     """Samples completions from a policy and scores given ones."""
 
     model: Any
     tokenizer: Any
 
+    @property
+    def positions(self) -> int | None:
+        """Most tokens of a prompt and its completion; None: no bound."""
+        ...
+
     def generate(
         self,
         requests: Sequence[Request],
         sampling: Sampling,
         population: Population | None = None,
+        feed: Feed | None = None,
     ) -> Iterator[tuple[Request, Completion]]:
-        """Yield every request with its completion, in the order in which they finish.
+        """Yield every request, those that `feed` supplies included, with its completion, in the
+        order in which they finish.
 
         Raises EngineError. Closing the iterator early stops the work.
         """

@@ -14,7 +14,6 @@ from torch import Tensor
 from proofgym.engines.batch import Batch
 from proofgym.engines.rows import Row
 from proofgym.engines.steps import Drawn, Steps
-from proofgym.engines.stops import Stops
 from proofgym.errors import EngineError
 from proofgym.random import uniforms
 from proofgym.types import Completion, Request, Sampling
@@ -23,12 +22,13 @@ from proofgym.types import Completion, Request, Sampling
 class Pipeline(Batch):
     """A batch whose rows have one request each, stepped by `steps`."""
 
-    def __init__(self, decoder: Any, sampling: Sampling, stops: Stops, steps: Steps):
-        super().__init__(decoder, sampling, steps.population, stops, steps.cache)
+    def __init__(self, decoder: Any, sampling: Sampling, steps: Steps):
+        super().__init__(decoder, sampling, steps.population, steps.cache)
         self._steps = steps
         rows = steps.cache.rows
         self._streams_R = np.zeros(rows, np.uint64)
         self._prompts_R = np.zeros(rows, np.int64)
+        self._most_R = np.zeros(rows, np.int64)
         self._drawn_R = np.zeros(rows, np.int64)
         """Tokens of each row, those under way included."""
         self._under_way: tuple[list[Row], Drawn] | None = None
@@ -51,7 +51,7 @@ class Pipeline(Batch):
     def _launch(self) -> tuple[list[Row], Drawn] | None:
         count = len(self.rows)
         drawn_N = self._drawn_R[:count]
-        if not (drawn_N < self._sampling.max_tokens).any():
+        if not (drawn_N < self._most_R[:count]).any():
             return None
         span = int((self._prompts_R[:count] + drawn_N).max())
         under_way = self._steps.launch(uniforms(self._streams_R[:count], drawn_N), span)
@@ -65,6 +65,7 @@ class Pipeline(Batch):
         first = end - len(rows)
         self._streams_R[first:end] = [row.stream for row in rows]
         self._prompts_R[first:end] = [len(row.prompt_ids) for row in rows]
+        self._most_R[first:end] = [row.most for row in rows]
         self._drawn_R[first:end] = [len(row.token_ids) for row in rows]
         self._steps.place(
             first,
@@ -76,5 +77,5 @@ class Pipeline(Batch):
     def _move(self, sources: list[int], targets: list[int], length: int) -> None:
         # The step under way has written one position more.
         self._steps.move(sources, targets, min(length + 1, self._cache.length))
-        for state in (self._streams_R, self._prompts_R, self._drawn_R):
+        for state in (self._streams_R, self._prompts_R, self._most_R, self._drawn_R):
             state[targets] = state[sources]

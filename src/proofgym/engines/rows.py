@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
+from proofgym.engines.stops import Stops
 from proofgym.types import Request
 
 
@@ -18,6 +20,9 @@ class Row:
     requests: list[Request]
     prompt_ids: tuple[int, ...]
     stream: int
+    stops: Stops
+    most: int
+    """Tokens to write at most."""
     token_ids: list[int] = field(default_factory=list)
     logprobs: list[list[float]] = field(default_factory=list)
     """Of the tokens, for each request: members give the same token different probabilities."""
@@ -32,6 +37,13 @@ class Row:
     def text_ids(self) -> tuple[int, ...]:
         """All there is to read before the next token."""
         return (*self.prompt_ids, *self.token_ids)
+
+    @property
+    def finished(self) -> Literal["stop", "length"] | None:
+        """Why it ends here; None while it goes on."""
+        if self.stops.ended(self.token_ids):
+            return "stop"
+        return "length" if len(self.token_ids) >= self.most else None
 
     @property
     def member(self) -> int:
@@ -50,6 +62,8 @@ class Row:
                 [self.requests[index] for index in indices],
                 self.prompt_ids,
                 self.stream,
+                self.stops,
+                self.most,
                 [*self.token_ids, token],
                 [self.logprobs[index] for index in indices],
             )

@@ -1,11 +1,9 @@
-"""Where a completion ends: end-of-sequence tokens and stop strings."""
+"""Where a completion ends by itself: end-of-sequence tokens and stop strings."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
-
-from proofgym.types import Sampling
 
 
 def end_tokens(model: Any, tokenizer: Any) -> frozenset[int]:
@@ -26,26 +24,24 @@ def end_tokens(model: Any, tokenizer: Any) -> frozenset[int]:
 class Stops:
     """Decides after every token whether a completion is over, and what its text is."""
 
-    def __init__(self, tokenizer: Any, ends: frozenset[int], sampling: Sampling) -> None:
+    def __init__(self, tokenizer: Any, ends: frozenset[int], strings: Sequence[str]) -> None:
         self._tokenizer = tokenizer
         self._ends = ends
-        self._strings = tuple(text for text in sampling.stop if text)
-        self._max_tokens = sampling.max_tokens
+        self._strings = tuple(text for text in strings if text)
         # A token is at least one byte, so this many last tokens hold any stop string that the
         # newest token completes. Looking at them alone keeps the cost of long completions linear.
         longest = max((len(text.encode()) for text in self._strings), default=0)
         self._window = longest + 4
         self._may_complete: dict[int, bool] = {}
 
-    def finished(self, token_ids: Sequence[int]) -> str | None:
-        """Why the completion ends here ("stop" or "length"), or None while it goes on."""
+    def ended(self, token_ids: Sequence[int]) -> bool:
+        """Whether the newest token ends the completion."""
         if token_ids[-1] in self._ends:
-            return "stop"
+            return True
         if self._strings and self._could_complete(token_ids[-1]):
             tail = self._decode(token_ids[-self._window :])
-            if any(text in tail for text in self._strings):
-                return "stop"
-        return "length" if len(token_ids) >= self._max_tokens else None
+            return any(text in tail for text in self._strings)
+        return False
 
     def _could_complete(self, token: int) -> bool:
         """Whether a stop string can end inside this token: most cannot, and cost no decoding."""

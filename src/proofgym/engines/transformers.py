@@ -15,29 +15,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
 from proofgym.engines.batch import Batch
 from proofgym.engines.cache import RowCache
 from proofgym.engines.decoder import Decoder
-from proofgym.engines.engine import Population
+from proofgym.engines.engine import Feed, Population
 from proofgym.engines.pipeline import Pipeline
-from proofgym.engines.rows import Row
 from proofgym.engines.steps import Steps
-from proofgym.engines.stops import Stops, end_tokens
+from proofgym.engines.stops import end_tokens
+from proofgym.engines.waiting import Waiting, share
 from proofgym.errors import EngineError
-from proofgym.random import stream
 from proofgym.types import Completion, Request, Sampling
 
 if TYPE_CHECKING:
     from proofgym.models import LoadedModel
 
-#: How many slots a row shared by many members is expected to part into.
-_PARTS = 4
-
-
+#: Steps for which fewer new requests than a wave are held back, for more to come.
+_PATIENCE = 8
 PIPELINED = {"cuda"}
 """Devices on which a step is launched before the last one's tokens are looked at."""
 
@@ -57,39 +54,60 @@ class TransformersEngine:
         self._steps: Steps | None = None
         self._ends = end_tokens(loaded.model, loaded.tokenizer)
 
+    @property
+    def positions(self) -> int | None:
+        return getattr(self.model.config, "max_position_embeddings", None)
+
     def generate(
         self,
         requests: Sequence[Request],
         sampling: Sampling,
         population: Population | None = None,
+        feed: Feed | None = None,
     ) -> Iterator[tuple[Request, Completion]]:
         """Yield every request with its completion, in the order in which they finish."""
-        waiting = self._rows(requests, population)
-        length = max((len(row.prompt_ids) for row in waiting), default=0) + sampling.max_tokens
+        shared = population is not None and population.first_layer >= len(self._decoder.layers)
+        waiting = Waiting(self.tokenizer, self._ends, self.seed, sampling, shared)
+        waiting.add(requests)
+        length = max(waiting.longest, feed.context if feed else 0)
         self._check_length(length)
-        limit = min(self.max_batch, len(requests))
-        stops = Stops(self.tokenizer, self._ends, sampling)
-        if self._decoder.device.type in PIPELINED and all(
-            len(row.requests) == 1 for row in waiting
-        ):
+        limit = min(self.max_batch, len(requests) + (feed.rows if feed else 0))
+        # A row of several requests may part at any step, which needs a look at its tokens.
+        parting = shared and (feed is not None or any(len(row.requests) > 1 for row in waiting))
+        if self._decoder.device.type in PIPELINED and not parting:
             with self._steps_for(limit, length, sampling, population) as steps:
-                batch = Pipeline(self._decoder, sampling, stops, steps)
-                yield from self._decode(batch, waiting, limit)
+                batch = Pipeline(self._decoder, sampling, steps)
+                yield from self._decode(batch, waiting, limit, length, feed)
         else:
             cache = RowCache(limit, length)
-            rows = Batch(self._decoder, sampling, population, stops, cache)
-            yield from self._decode(rows, waiting, limit)
+            rows = Batch(self._decoder, sampling, population, cache)
+            yield from self._decode(rows, waiting, limit, length, feed)
 
     def _decode(
-        self, batch: Batch, waiting: list[Row], limit: int
+        self, batch: Batch, waiting: Waiting, limit: int, length: int, feed: Feed | None
     ) -> Iterator[tuple[Request, Completion]]:
         # Few large prompt passes are cheaper than many small ones, idle slots cost little.
         wave = max(1, limit // 8)
-        while waiting or batch.rows:
-            new = _fitting(waiting, limit - sum(map(_share, batch.rows)), wave if batch.rows else 0)
+        steps = 0  # since the last prompt pass
+        while True:
+            if feed is not None:
+                more = feed.take(wait=not (waiting or batch.rows))
+                feed = None if more is None else feed
+                if more:
+                    waiting.add(more)
+                    self._check_feed(waiting.longest, length)
+            if not waiting and not batch.rows:
+                if feed is None:
+                    return
+                continue
+            new = []
+            if len(waiting) >= wave or steps >= _PATIENCE or feed is None or not batch.rows:
+                room = limit - sum(map(share, batch.rows))
+                new = waiting.take(room, wave if batch.rows else 0)
+            steps = 0 if new else steps + 1
             with _boundary(self.max_batch):
                 finished = batch.admit(new) if new else batch.step()
-            waiting += batch.without_slot()
+            waiting.put_back(batch.without_slot())
             yield from finished
 
     @contextmanager
@@ -122,33 +140,12 @@ class TransformersEngine:
             logprobs_T1 = logits_TV.log_softmax(-1).gather(-1, chosen_T1)
             return tuple(logprobs_T1[:, 0].tolist())
 
-    def _rows(self, requests: Sequence[Request], population: Population | None) -> list[Row]:
-        """Rows with equal prompts side by side, to be taken from the end: longest prompts first."""
-        shared = population is not None and population.first_layer >= len(self._decoder.layers)
-        known: dict[str, tuple[int, ...]] = {}
-        for request in requests:
-            if request.prompt not in known:
-                known[request.prompt] = tuple(self.tokenizer.encode(request.prompt))
-                if not known[request.prompt]:
-                    raise EngineError("a prompt is empty; give at least one character")
-        parties: dict[Any, list[Request]] = {}
-        for index, request in enumerate(requests):
-            same = (request.prompt, request.key) if shared else index
-            parties.setdefault(same, []).append(request)
-        rows = [
-            Row(
-                party,
-                known[party[0].prompt],
-                stream(self.seed, "sample", *party[0].key),
-                logprobs=[[] for _ in party],
-            )
-            for party in parties.values()
-        ]
-        rows.sort(key=lambda row: (len(row.prompt_ids), row.prompt_ids, row.member))
-        return rows
+    def _check_feed(self, length: int, most: int) -> None:
+        if length > most:
+            raise EngineError(f"a request needs {length} positions, its feed said {most} at most")
 
     def _check_length(self, length: int) -> None:
-        most = getattr(self.model.config, "max_position_embeddings", None) or length
+        most = self.positions or length
         if length > most:
             raise EngineError(
                 f"prompt and completion need {length} positions, the model has {most}; "
@@ -159,26 +156,6 @@ class TransformersEngine:
 def _rounded(length: int) -> int:
     """Up to a multiple of 64: attention kernels read aligned masks, and lengths recur."""
     return -(-length // 64) * 64
-
-
-def _share(row: Row) -> int:
-    """Slots to count on: a row of many requests parts into a few, seldom into all of them."""
-    return min(len(row.requests), _PARTS)
-
-
-def _fitting(waiting: list[Row], room: int, wave: int) -> list[Row]:
-    """Take from `waiting` what the room holds, at least one row if nothing else is under way."""
-    count = 0
-    for row in reversed(waiting):
-        if _share(row) > room and (count or wave):
-            break
-        room -= _share(row)
-        count += 1
-    taken = waiting[len(waiting) - count :]
-    if count < len(waiting) and sum(map(_share, taken)) < wave:
-        return []
-    del waiting[len(waiting) - count :]
-    return taken[::-1]
 
 
 @contextmanager
