@@ -138,6 +138,7 @@ class Job(Config):
         tasks = self.tasks.load()
         if not tasks:
             raise ConfigError(f"Job.tasks = {self.tasks!r}: holds no task")
+        self.order.open(tasks, self.seed)  # refuses what these tasks cannot be ordered by
         if self.evaluation is not None:
             shared = {task.name for task in tasks} & {task.name for task in self.evaluation.load()}
             if shared:

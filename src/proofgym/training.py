@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from proofgym.errors import ProofgymError, RunError
@@ -13,6 +13,7 @@ from proofgym.job import Job, machine
 from proofgym.loop import Loop, iteration_metrics
 from proofgym.progress import duration
 from proofgym.run_directory import RunDirectory
+from proofgym.tasks.order import Past, past_of
 from proofgym.types import Completion, Request, Rollout, Status, Task, Verdict
 
 
@@ -45,7 +46,7 @@ def train(job: Job, run: RunDirectory, tasks: Sequence[Task], control: str | Non
                 algorithm.check(engine, tasks[0].prompt)
             repair_record(run, algorithm.iteration, tasks)
             order = job.order.open(tasks, job.seed)
-            order.replay(_tasks_tried(run, job.algorithm.prompts))
+            order.replay(past(run, job.algorithm.prompts, job.order.learns))
             _record_start(job, run, loaded, judge.describe(), algorithm.iteration, control)
 
             def report(metrics: dict[str, Any]) -> None:
@@ -105,10 +106,23 @@ def repair_record(run: RunDirectory, durable: int, tasks: Sequence[Task]) -> Non
         run.record("iteration", iteration=iteration, recovered=True, **iteration_metrics(rollouts))
 
 
-def _tasks_tried(run: RunDirectory, prompts: int) -> list[int]:
-    """How many tasks each durable iteration tried; `prompts` where its record does not say."""
+def past(run: RunDirectory, prompts: int, learns: bool) -> Iterator[Past]:
+    """What the order of tasks must know of each durable iteration; `prompts` tasks where the
+    record does not say how many were tried.
+
+    Raises:
+        RunError: the order learns from attempts, and those of an iteration are missing.
+    """
     done = [event for event in run.events() if event["event"] == "iteration"]
-    return [event.get("tasks") or prompts for event in done]
+    for event in sorted(done, key=lambda event: event["iteration"]):
+        lines = list(run.rollouts(event["iteration"])) if learns else []
+        if learns and not lines:
+            raise RunError(
+                f"run {run.id}: rollouts/{event['iteration']:05d}.jsonl.gz is missing, and the "
+                "order of tasks follows from it (Order.skip, Order.by = 'success'). Put it back, "
+                "or start a new run"
+            )
+        yield past_of(event.get("tasks") or prompts, lines)
 
 
 def _restore(line: dict[str, Any], tasks: Sequence[Task]) -> Rollout:
