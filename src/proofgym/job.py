@@ -20,7 +20,7 @@ from proofgym.errors import ConfigError, RunError
 from proofgym.run_directory import RunDirectory
 from proofgym.tasks.order import Order
 from proofgym.tasks.tasks import Tasks
-from proofgym.types import Sampling
+from proofgym.types import Sampling, Task
 
 RUNS = Path("runs")
 
@@ -140,14 +140,21 @@ class Job(Config):
             raise ConfigError(f"Job.tasks = {self.tasks!r}: holds no task")
         self.order.open(tasks, self.seed)  # refuses what these tasks cannot be ordered by
         if self.evaluation is not None:
-            shared = {task.name for task in tasks} & {task.name for task in self.evaluation.load()}
-            if shared:
-                raise ConfigError(
-                    f"Job.evaluation shares tasks with Job.tasks: {sorted(shared)[:3]}"
-                )
+            _refuse_shared(tasks, self.evaluation.load())
         if isinstance(self.reward, Lean):
             require_statements(tasks)
         return tasks
+
+
+def _refuse_shared(tasks: Sequence[Task], heldout: Sequence[Task]) -> None:
+    """Held-out tasks must differ from the others in name and in prompt."""
+    names, prompts = {task.name for task in tasks}, {task.prompt for task in tasks}
+    shared = [task.name for task in heldout if task.name in names or task.prompt in prompts]
+    if shared:
+        raise ConfigError(
+            f"Job.evaluation shares {len(shared)} of its {len(heldout)} tasks with Job.tasks: "
+            f"{sorted(shared)[:3]}"
+        )
 
 
 def _changed(old: Any, new: Any, path: str = "") -> list[str]:

@@ -1,6 +1,8 @@
 """Problems to train and to be measured on."""
 
-from proofgym.tasks.lean_core import lean_core, named
-from proofgym.tasks.tasks import Tasks, check_statements, from_jsonl
+from proofgym.tasks.jsonl import from_jsonl
+from proofgym.tasks.lean_core import lean_core
+from proofgym.tasks.named import named
+from proofgym.tasks.tasks import Tasks, check_statements
 
 __all__ = ["Tasks", "check_statements", "from_jsonl", "lean_core", "named"]

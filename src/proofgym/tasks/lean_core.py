@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from proofgym.errors import ConfigError, nearest
-from proofgym.tasks.tasks import Tasks, from_jsonl
+from proofgym.tasks.jsonl import JsonlTasks, from_jsonl
 
 DATA = Path(__file__).parent / "data" / "lean_core"
 SPLITS = ("warmup", "train", "heldout")
@@ -22,19 +22,8 @@ def lean_core(
     difficulty: tuple[int, int] = (1, 10),
     limit: int | None = None,
     seed: int = 0,
-) -> Tasks:
+) -> JsonlTasks:
     """Theorems of one split, by topic and difficulty; `limit` keeps a random choice of them."""
     if split not in SPLITS:
         raise ConfigError(f"lean_core has no split {split!r}; {nearest(split, SPLITS)}")
     return from_jsonl(DATA / f"{split}.jsonl", topics, difficulty, limit, seed)
-
-
-def named(text: str) -> Tasks:
-    """Tasks by name: `lean_core:SPLIT`, or the path of a JSONL file."""
-    family, _, split = text.partition(":")
-    if family == "lean_core":
-        return lean_core(split or "train")
-    if split and not Path(text).exists():
-        known = [f"lean_core:{name}" for name in SPLITS]
-        raise ConfigError(f"tasks {text!r}: {nearest(text, known)}, or a JSONL file")
-    return from_jsonl(text)
