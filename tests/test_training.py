@@ -248,7 +248,7 @@ def test_a_lost_history_is_refused_and_nothing_is_changed(job_file, tmp_path):
     events = (run.path / "events.jsonl").read_text()
     cut = events[: events.rindex('{"event": "end"')]
     (run.path / "events.jsonl").write_text(cut)
-    with pytest.raises(RunError, match="history is missing"):
+    with pytest.raises(RunError, match=r"record \(history.pges or checkpoints\) is missing"):
         load_job(job_file).resume(RunDirectory.open(tmp_path, run.id))
     assert (run.path / "events.jsonl").read_text().startswith(cut)
     assert list((run.path / "rollouts").iterdir())

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from proofgym.algorithms.es import ES
+    from proofgym.algorithms.grpo import GRPO
     from proofgym.clusters.local import Local
     from proofgym.environments.lean import Lean
     from proofgym.environments.remote_lean import RemoteLean
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from proofgym.job import Job, Model
     from proofgym.sft import SFT
     from proofgym.tasks.tasks import Tasks
+    from proofgym.trainer.options import LoRA
     from proofgym.types import Completion, Sampling, Status, Task, Verdict
 
 # OpenMP threads that spin while they wait starve each other and the verifiers on the same cores.
@@ -27,6 +29,8 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 _HOME = {
     "ES": "proofgym.algorithms.es",
+    "GRPO": "proofgym.algorithms.grpo",
+    "LoRA": "proofgym.trainer.options",
     "Local": "proofgym.clusters.local",
     "Lean": "proofgym.environments.lean",
     "RemoteLean": "proofgym.environments.remote_lean",
@@ -44,10 +48,12 @@ _HOME = {
 
 __all__ = [
     "ES",
+    "GRPO",
     "SFT",
     "Completion",
     "Job",
     "Lean",
+    "LoRA",
     "Local",
     "Model",
     "RemoteLean",

@@ -12,6 +12,7 @@ from proofgym.clusters.local import Local
 from proofgym.errors import ConfigError, RunError
 from proofgym.job import Model
 from proofgym.run_directory import RunDirectory, list_runs
+from proofgym.trainer.checkpoints import DIRECTORY, Checkpoint, stored
 
 if TYPE_CHECKING:
     from proofgym.models import LoadedModel
@@ -21,13 +22,31 @@ def rebuild(run: RunDirectory, at: int | None = None, cluster: Local | None = No
     """The run's model after `at` iterations (None: all that are durable)."""
     from proofgym.evolution import replay
 
+    trained = stored(run.path / DIRECTORY)
     job = run.read_json("job.json")["job"]
     fields = {k: v for k, v in job["model"].items() if k != "kind"}
+    chosen = _choose(run, trained, at) if trained else None
     loaded = (cluster or Local()).load(Model(**fields))
+    if chosen:
+        from proofgym.trainer.policy import restore
+
+        restore(loaded.model, chosen.tensors("weight"), chosen.state["lora"])
+        return loaded
     if not (run.path / replay.HISTORY).exists():
-        raise RunError(f"run {run.id} holds no history yet: no iteration was started")
+        raise RunError(
+            f"run {run.id} holds no history and no checkpoint yet: no iteration was finished"
+        )
     replay.export(run.path, loaded.model, at)
     return loaded
+
+
+def _choose(run: RunDirectory, trained: list[Checkpoint], at: int | None) -> Checkpoint:
+    """The checkpoint after `at` iterations. Raises RunError naming those that were kept."""
+    for checkpoint in reversed(trained):
+        if at in (None, checkpoint.iteration):
+            return checkpoint
+    kept = ", ".join(str(checkpoint.iteration) for checkpoint in trained)
+    raise RunError(f"run {run.id} keeps no checkpoint of iteration {at}; it has {kept}")
 
 
 def load_model_or_run(cluster: Local, model: Model, runs: Path, at: int | None) -> LoadedModel:

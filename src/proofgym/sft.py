@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -21,7 +20,7 @@ from pydantic import Field
 
 from proofgym.config import Config
 from proofgym.errors import ModelError
-from proofgym.random import permutation, stream, uniforms
+from proofgym.random import permutation
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -210,7 +209,7 @@ class _Session:
         self.steps = max(1, round(self.per_epoch * config.epochs))
         self.device = next(loaded.model.parameters()).device
         self.stored = loaded.model.dtype
-        self.adapted = None if config.rank is None else _adapt(loaded.model, config, seed)
+        self.adapted = None if config.rank is None else _adapted(loaded.model, config, seed)
         if self.adapted is None:
             # The master copy: small steps vanish when added to bfloat16 weights.
             loaded.model.float().requires_grad_(True)
@@ -376,49 +375,22 @@ class _Session:
                 parameter.data.copy_(value)
 
 
-def _adapt(model: Any, config: SFT, seed: int) -> Any:
-    """Put LoRA factors on every linear layer of the decoder, with seeded first values."""
-    import torch
+def _adapted(model: Any, config: SFT, seed: int) -> Any:
+    from proofgym.trainer.lora import adapt
+    from proofgym.trainer.options import LoRA
 
-    try:
-        from peft import LoraConfig, get_peft_model
-    except ImportError as error:
-        raise ModelError(
-            "training an adapter needs the package peft: pip install peft, or set SFT.rank to None"
-        ) from error
-
-    from proofgym.models import named_linears
-
-    targets = sorted({name.rsplit(".", 1)[-1] for name, _ in named_linears(model)})
-    lora = LoraConfig(r=config.rank or 1, lora_alpha=config.alpha, target_modules=targets)  # type: ignore[arg-type]
-    with torch.random.fork_rng(), warnings.catch_warnings():
-        # Its own first values come from the global generator; its warnings are for its authors.
-        warnings.simplefilter("ignore", FutureWarning)
-        adapted = get_peft_model(model, lora)
-    for name, parameter in adapted.named_parameters():
-        if "lora_A" in name:
-            draws = uniforms([stream(seed, f"sft {name}")], range(parameter.numel()))
-            bound = parameter.shape[1] ** -0.5
-            values = torch.from_numpy(draws * 2 * bound - bound).view(parameter.shape)
-            parameter.data = values.to(parameter.device, torch.float32)
-        elif "lora_B" in name:
-            parameter.data = torch.zeros_like(parameter, dtype=torch.float32)
-    return adapted.eval()
+    return adapt(model, LoRA(rank=config.rank or 1, alpha=config.alpha), seed, "sft")
 
 
 def _factors(adapted: Any) -> dict[str, tuple[Tensor, Tensor, float]]:
     """The trained factors in their exact form, by the base model's tensor names."""
     from proofgym.adapter import quantise
+    from proofgym.trainer.lora import factors
 
-    found = {}
-    for name, module in adapted.get_base_model().named_modules():
-        if hasattr(module, "lora_A"):
-            left, right = module.lora_B["default"].weight, module.lora_A["default"].weight
-            scale = float(module.scaling["default"])
-            found[f"{name}.weight"] = quantise(
-                left.detach().cpu().double(), right.detach().cpu().double(), scale
-            )
-    return found
+    return {
+        name: quantise(left.detach().cpu().double(), right.detach().cpu().double(), scale)
+        for name, (left, right, scale) in factors(adapted).items()
+    }
 
 
 def _forget_peft(model: Any) -> None:

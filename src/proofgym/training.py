@@ -36,14 +36,14 @@ def train(job: Job, run: RunDirectory, tasks: Sequence[Task], control: str | Non
             base_digest=loaded.digest,
             adapter_digest=loaded.adapter_digest,
             control=control,
+            sampling=job.sampling,
         )
         try:
             if algorithm.iteration >= job.iterations:
                 raise RunError(
                     f"run {run.id} is finished: all {job.iterations} iterations are done"
                 )
-            if algorithm.iteration == 0:
-                algorithm.check(engine, tasks[0].prompt)
+            algorithm.check(engine, tasks[0].prompt)
             repair_record(run, algorithm.iteration, tasks)
             order = job.order.open(tasks, job.seed)
             order.replay(past(run, job.algorithm.prompts, job.order.learns))
@@ -92,8 +92,9 @@ def repair_record(run: RunDirectory, durable: int, tasks: Sequence[Task]) -> Non
     done = [event["iteration"] for event in run.events() if event["event"] == "iteration"]
     if done and durable == 0 and max(done) > 0:
         raise RunError(
-            f"run {run.id}: its history is missing, but {max(done) + 1} iterations are recorded. "
-            "Put history.pges back, or start a new run; nothing was changed"
+            f"run {run.id}: its weights' record (history.pges or checkpoints) is missing, but "
+            f"{max(done) + 1} iterations are recorded. Put it back, or start a new run; nothing "
+            "was changed"
         )
     run.forget_from(durable)
     known = {event["iteration"] for event in run.events() if event["event"] == "iteration"}

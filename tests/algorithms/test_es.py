@@ -12,7 +12,7 @@ from torch import nn
 
 from proofgym.algorithms.es import ES
 from proofgym.algorithms.normalise import normalise, per_prompt
-from proofgym.algorithms.schedule import Schedule
+from proofgym.schedule import Schedule
 from proofgym.errors import ConfigError, HistoryError, RunError
 from proofgym.evolution import history, keyframe, replay
 from proofgym.types import Task

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from proofgym.config import Config
 from proofgym.engines.engine import Engine
-from proofgym.types import Request, Rollout, Task
+from proofgym.types import Request, Rollout, Sampling, Task
 
 #: Names one attempt: (request key, member).
 AttemptKey = tuple[tuple[int, ...], int]
@@ -35,8 +35,8 @@ class AlgorithmRun(Protocol):
     """The next iteration to do; after a resume, the first one that is not durable."""
 
     def check(self, engine: Engine, prompt: str) -> None:
-        """Before the first iteration: what is to be trained bears on what the engine computes.
-        Raises RunError."""
+        """Before the first iteration of a start or resume: what is trained and what the engine
+        computes belong together. Raises RunError."""
         ...
 
     def batches(self, tasks: Sequence[Task], first: int = 0) -> Iterator[Batch]:
@@ -78,6 +78,7 @@ class Algorithm(Config):
         base_digest: str,
         adapter_digest: str | None = None,
         control: str | None = None,
+        sampling: Sampling | None = None,
     ) -> AlgorithmRun:
         """Start, or continue from what `directory` holds."""
         raise TypeError(f"{type(self).__name__} does not say how it is built")

@@ -19,13 +19,13 @@ from pydantic import Field, model_validator
 
 from proofgym.algorithms.algorithm import Algorithm, AttemptKey, Batch, rewards_of
 from proofgym.algorithms.normalise import deviation, mean, normalise, per_prompt
-from proofgym.algorithms.schedule import Schedule
 from proofgym.engines.engine import Engine
 from proofgym.errors import ConfigError, HistoryError, RunError, nearest
 from proofgym.evolution import keyframe, manifest, philox, reach, replay, specification
 from proofgym.evolution.history import Decay, History, Update
 from proofgym.evolution.state import State, named
 from proofgym.progress import Progress
+from proofgym.schedule import Schedule
 from proofgym.types import Request, Rollout, Sampling, Task
 
 CHECK_STREAM = 2**62 + 1  # of the draws in `check`: no iteration's, nor an evaluation's
@@ -115,6 +115,7 @@ class ES(Algorithm):
         base_digest: str,
         adapter_digest: str | None = None,
         control: str | None = None,
+        sampling: Sampling | None = None,
     ) -> ESRun:
         """Start a run, or continue the one in `directory` after its last durable iteration.
 
@@ -210,11 +211,14 @@ class ESRun:
         )
 
     def check(self, engine: Engine, prompt: str) -> None:
-        """Have the engine show that noise on each chosen tensor changes what it computes.
+        """Before the first iteration, have the engine show that noise on each chosen tensor changes
+        what it computes.
 
         Raises:
             RunError: names the tensors without effect.
         """
+        if self.iteration > 0:
+            return
         request = Request((CHECK_STREAM, 0, 0), prompt, 0)
         sampling = Sampling(temperature=8.0, max_tokens=2)  # so hot that no token is certain
 

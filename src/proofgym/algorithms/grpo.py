@@ -1,0 +1,413 @@
+"""Group Relative Policy Optimisation and its kin: compare a task's attempts, and make the tokens of
+the better ones likelier.
+
+Every choice that the field disagrees on is a field of `GRPO` with its paper; docs/grpo.md lists the
+combinations that have names (GRPO, Dr. GRPO, DAPO, GSPO, RLOO, REINFORCE++, CISPO).
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from proofgym.algorithms.advantages import Advantage, advantages, informative
+from proofgym.algorithms.algorithm import Algorithm, Batch
+from proofgym.algorithms.losses import Aggregation, PolicyLoss, token_weights
+from proofgym.engines.engine import Engine
+from proofgym.errors import ConfigError, RunError, nearest
+from proofgym.random import permutation
+from proofgym.trainer.options import TrainerOptions
+from proofgym.types import Request, Rollout, Sampling, Task
+
+if TYPE_CHECKING:
+    from proofgym.trainer.checkpoints import Checkpoint, Checkpoints
+    from proofgym.trainer.sample import Sample
+    from proofgym.trainer.trainer import Trainer
+
+CHECK_STREAM = 2**62 + 2  # of the draws in `check`: no iteration's, nor an evaluation's
+
+
+class GRPO(TrainerOptions, Algorithm):
+    """Policy gradients from groups of attempts at the same task."""
+
+    group: int = Field(8, ge=1)
+    """Completions of each task."""
+
+    advantage: Advantage = "grpo"
+    """How rewards become advantages; see `algorithms/advantages.py`."""
+
+    objective: Literal["clip", "cispo"] = "clip"
+    """PPO's clipped ratio, or CISPO's clipped weights (arXiv 2506.13585)."""
+
+    aggregation: Aggregation = "token_mean"
+    """`sequence_mean` (GRPO), `token_mean` (DAPO) or `constant`, sums / `max_tokens` (Dr. GRPO)."""
+
+    ratio: Literal["token", "sequence"] = "token"
+    """Importance ratios of tokens, or of whole sequences (GSPO, arXiv 2507.18071)."""
+
+    clip_low: float = Field(0.2, ge=0, le=1)
+    """Ratios below 1 − this are clipped."""
+
+    clip_high: float | None = Field(None, ge=0, allow_inf_nan=False)
+    """Ratios above 1 + this are clipped; None is `clip_low`. DAPO takes 0.28."""
+
+    clip_dual: float | None = Field(None, gt=1, allow_inf_nan=False)
+    """Bound of the ratio where the advantage is negative (dual clip, arXiv 1912.09729)."""
+
+    kl: float = Field(0.0, ge=0, allow_inf_nan=False)
+    """β of the KL term to the weights that the run started from; 0 keeps no reference."""
+
+    entropy: float = Field(0.0, allow_inf_nan=False)
+    """Weight of an entropy bonus."""
+
+    mask_overlong: bool = False
+    """Leave attempts that were cut off at `max_tokens` out of the loss (DAPO)."""
+
+    dynamic_sampling: int = Field(1, ge=1)
+    """Try up to this many times `prompts` tasks until `prompts` groups tell their attempts apart,
+    and train on those alone (DAPO); 1 takes every group as it comes."""
+
+    importance_cap: float | None = Field(2.0, gt=0, allow_inf_nan=False)
+    """Truncated importance sampling between the engine and the weights in training; None: none."""
+
+    epochs: int = Field(1, ge=1)
+    """Passes over an iteration's attempts."""
+
+    minibatches: int = Field(1, ge=1)
+    """Optimiser steps in a pass."""
+
+    checkpoint_every: int | None = Field(None, ge=1)
+    """Iterations between checkpoints; None: so often that writing them takes a tenth of the time
+    at most. A killed run does the iterations since the last one again."""
+
+    keep_last: int = Field(2, ge=1)
+    """Newest checkpoints to keep."""
+
+    keep_best: int = Field(1, ge=0)
+    """Checkpoints to keep for the highest mean reward of the iteration before them."""
+
+    max_unscored: float = Field(0.25, ge=0, lt=1)
+    """The run stops when a larger share of an iteration's attempts has no score."""
+
+    max_engine_gap: float | None = Field(None, gt=0)
+    """The run does not start when engine and trainer disagree by more on a token's log-probability,
+    on average; None is 0.001 in float32 and 0.1 in lower precisions."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.group == 1 and self.advantage not in ("reinforce++",):
+            raise ValueError(
+                f"group = 1 leaves advantage={self.advantage!r} nothing to compare: every "
+                'advantage would be 0; set group to 2 or more, or advantage="reinforce++"'
+            )
+        if self.group == 1 and self.dynamic_sampling > 1:
+            raise ValueError(
+                "dynamic_sampling looks for groups that differ: set group to 2 or more"
+            )
+        return self
+
+    def loss(self) -> PolicyLoss:
+        """The loss that these settings mean."""
+        return PolicyLoss(
+            objective=self.objective,
+            ratio=self.ratio,
+            clip_low=self.clip_low,
+            clip_high=self.clip_low if self.clip_high is None else self.clip_high,
+            clip_dual=self.clip_dual,
+            kl=self.kl,
+            entropy=self.entropy,
+            importance_cap=self.importance_cap,
+        )
+
+    def build(
+        self,
+        model: Any,
+        *,
+        seed: int,
+        directory: Path,
+        base_digest: str,
+        adapter_digest: str | None = None,
+        control: str | None = None,
+        sampling: Sampling | None = None,
+    ) -> GRPORun:
+        """Start a run, or continue the one in `directory` after its last checkpoint.
+
+        `model` holds the weights to start from and is changed in place. `control="permuted"`
+        shuffles the rewards within each group: a run that should not learn.
+        """
+        from proofgym.trainer.checkpoints import DIRECTORY, Checkpoints, stored
+        from proofgym.trainer.trainer import Trainer
+
+        if control not in (None, "permuted"):
+            raise ConfigError(f"control = {control!r}: {nearest(control, ['permuted'])}")
+        sampling = sampling or Sampling()
+        place = Path(directory) / DIRECTORY
+        origin = {
+            "base_digest": base_digest,
+            "adapter_digest": adapter_digest,
+            "control": control,
+            "seed": seed,
+            "lora": self.lora and self.lora.to_json(),
+        }
+        found = stored(place)
+        if found:
+            _require_same(found[-1], origin)
+        trainer = Trainer(
+            model, self, seed=seed, temperature=sampling.temperature, reference=self.kl > 0
+        )
+        checkpoints = Checkpoints(place, self.keep_last, self.keep_best)
+        run = GRPORun(self, trainer, checkpoints, sampling, origin)
+        if found:
+            run.restore(found[-1])
+        return run
+
+
+@dataclass(slots=True)
+class Scored:
+    """One attempt with a score, as it is trained on."""
+
+    group: int
+    reward: float
+    rollout: Rollout
+    advantage: float = 0.0
+
+
+class GRPORun:
+    """A running GRPO: samples with the current weights, trains them, and keeps checkpoints."""
+
+    def __init__(
+        self,
+        config: GRPO,
+        trainer: Trainer,
+        checkpoints: Checkpoints,
+        sampling: Sampling,
+        origin: Mapping[str, Any],
+    ) -> None:
+        self.config, self.trainer, self.checkpoints = config, trainer, checkpoints
+        self._sampling, self._origin = sampling, origin
+        self._loss = config.loss()
+        self.iteration = 0
+        """The next iteration to do."""
+        self._saved = 0
+        self._reward = 0.0
+        self._last_save = time.monotonic()
+
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Go on from a checkpoint."""
+        self.trainer.load(checkpoint.tensors(), checkpoint.state["steps"])
+        self.iteration = self._saved = checkpoint.iteration
+
+    def check(self, engine: Engine, prompt: str) -> None:
+        """Have engine and trainer say how likely the same tokens are.
+
+        Raises:
+            RunError: they disagree by more than `max_engine_gap`; gives the numbers.
+        """
+        from proofgym.trainer.sample import sequences
+
+        request = Request((CHECK_STREAM, 0, 0), prompt)
+        wanted = Sampling(temperature=1.0, max_tokens=16)
+        ((_, completion),) = engine.generate([request], wanted)
+        samples = list(sequences([completion]))
+        (sample,) = samples
+        (ours,) = self.trainer.logprobs(samples, temperature=1.0)
+        gaps = np.abs(ours - sample.values["engine"])
+        limit = self.config.max_engine_gap or (1e-3 if self.trainer.exact else 0.1)
+        if not gaps.mean() <= limit:
+            worst = int(gaps.argmax())
+            raise RunError(
+                f"engine and trainer disagree on the log-probabilities of the same {len(gaps)} "
+                f"tokens: by {gaps.mean():.4g} on average (allowed: {limit:g}), most at token "
+                f"{worst}: engine {sample.values['engine'][worst]:.4f}, trainer "
+                f"{ours[worst]:.4f}. They hold different weights or compute in different "
+                "precisions; mend that, or raise GRPO.max_engine_gap"
+            )
+
+    def batches(self, tasks: Sequence[Task], first: int = 0) -> Iterator[Batch]:
+        """One batch: every task `group` times. Request keys are (iteration, task, sample)."""
+        batch = Batch([], [])
+        for position, task in enumerate(tasks, start=first):
+            for sample in range(self.config.group):
+                batch.requests.append(Request((self.iteration, position, sample), task.prompt))
+                batch.tasks.append(task)
+        yield batch
+
+    def wanting(self, rollouts: Sequence[Rollout]) -> int:
+        """Tasks still missing to `prompts` informative groups, while more may be tried."""
+        tried = len({item.request.key[1] for item in rollouts})
+        room = self.config.dynamic_sampling * self.config.prompts - tried
+        if room <= 0 or self.config.dynamic_sampling == 1:
+            return 0
+        good = sum(informative(_rewards(group)) for group in _groups(rollouts).values())
+        return max(0, min(room, self.config.prompts - good))
+
+    def update(self, rollouts: Sequence[Rollout]) -> dict[str, float]:
+        """Train on the attempts. Raises RunError where too many have no score."""
+        attempts, metrics = self._scored(rollouts)
+        totals: Counter[str] = Counter()
+        steps = 0
+        prepared = self._prepare(attempts)
+        for chosen in self._minibatches(len(attempts)):
+            samples = self._weighted([prepared[place] for place in chosen])
+            rate = self.config.learning_rate_schedule.at(self.iteration)
+            report = self.trainer.step(samples, self._loss, rate)
+            totals.update(report)
+            steps += 1
+        written = self.trainer.publish()
+        self.iteration += 1
+        scores = [item.verdict.reward for item in rollouts if item.verdict.reward is not None]
+        self._reward = float(np.mean(scores)) if scores else 0.0
+        metrics |= {name: value / max(1, steps) for name, value in totals.items()}
+        metrics |= {"steps": steps, "tensors_published": written}
+        if self._checkpoint_is_due():
+            self._save()
+        return metrics
+
+    def close(self) -> None:
+        """Keep what was done, and leave the model with the current weights."""
+        try:
+            if self.iteration > self._saved:
+                self._save()
+        finally:
+            self.checkpoints.close()
+            self.trainer.close()
+
+    def _scored(self, rollouts: Sequence[Rollout]) -> tuple[list[Scored], dict[str, float]]:
+        """The attempts to train on with their advantages, and what to report of the groups."""
+        lost = sum(item.verdict.reward is None for item in rollouts) / max(1, len(rollouts))
+        if lost > self.config.max_unscored:
+            raise RunError(
+                f"iteration {self.iteration}: {lost:.0%} of the attempts have no score, above "
+                f"max_unscored = {self.config.max_unscored:.0%}: the verifier or a sandbox is "
+                "failing. Nothing was updated; mend it and resume"
+            )
+        groups = [group for group in _groups(rollouts).values() if len(group) > 1]
+        if self.config.group == 1:
+            groups = list(_groups(rollouts).values())
+        if self._origin["control"] == "permuted":
+            for group in groups:
+                _permute(group, self._origin["seed"], self.iteration)
+        useful = [group for group in groups if informative(_rewards(group))]
+        report = {"informative": len(useful) / max(1, len(groups))}
+        if self.config.dynamic_sampling > 1:
+            groups = useful[: self.config.prompts]
+        if groups:
+            found = advantages([_rewards(group) for group in groups], self.config.advantage)
+            for group, values in zip(groups, found, strict=True):
+                for attempt, value in zip(group, values, strict=True):
+                    attempt.advantage = float(value)
+        return [attempt for group in groups for attempt in group], report
+
+    def _prepare(self, attempts: Sequence[Scored]) -> list[list[Sample]]:
+        """Each attempt's sequences with their advantage and, where the loss needs them, the
+        log-probabilities before any step."""
+        from proofgym.trainer.sample import sequences
+
+        prepared = []
+        for attempt in attempts:
+            samples = list(sequences(attempt.rollout.turns))
+            cut_off = attempt.rollout.turns[-1].finish == "length"
+            for sample in samples:
+                if self.config.mask_overlong and cut_off:
+                    sample.mask()
+                sample.fill("advantage", attempt.advantage)
+            prepared.append(samples)
+        samples = [sample for parts in prepared for sample in parts]
+        if self.config.epochs * self.config.minibatches > 1:
+            self._note("old", samples, self.trainer.logprobs(samples))
+        if self.config.kl:
+            self._note("reference", samples, self.trainer.logprobs(samples, reference=True))
+        if self.config.importance_cap is not None and self.trainer.temperature != 1:
+            # The engine's are at temperature 1; ratios must compare like with like.
+            ours = self.trainer.logprobs(samples, temperature=1.0)
+            pairs = zip(samples, ours, strict=True)
+            ratios = [np.exp(mine - sample.values["engine"]) for sample, mine in pairs]
+            self._note("importance", samples, ratios)
+        return prepared
+
+    @staticmethod
+    def _note(name: str, samples: Sequence[Sample], values: Sequence[Any]) -> None:
+        for sample, value in zip(samples, values, strict=True):
+            sample.values[name] = value
+
+    def _minibatches(self, count: int) -> Iterator[list[int]]:
+        """Places of the attempts of each step, in a seeded order of each epoch."""
+        size = max(1, -(-count // self.config.minibatches))
+        for epoch in range(self.config.epochs if count else 0):
+            seed, iteration = self._origin["seed"], self.iteration
+            order = permutation(count, seed, "minibatches", iteration, epoch)
+            if self.config.minibatches == 1:
+                order = list(range(count))
+            for start in range(0, count, size):
+                yield order[start : start + size]
+
+    def _weighted(self, attempts: Sequence[list[Sample]]) -> list[Sample]:
+        """The sequences of one step, with the weight of each token in its loss.
+
+        Where nothing pulls on tokens of advantage 0 they are counted, but not computed.
+        """
+        lengths = [sum(sample.count for sample in parts) for parts in attempts]
+        most = self._sampling.max_tokens
+        weights = token_weights(lengths, self.config.aggregation, most)
+        chosen = []
+        for parts, weight in zip(attempts, weights, strict=True):
+            for sample in parts:
+                sample.fill("weight", weight)
+                idle = not (self.config.kl or self.config.entropy)
+                if sample.count and not (idle and not sample.values["advantage"].any()):
+                    chosen.append(sample)
+        share = 1 / max(1, sum(sample.count for sample in chosen))
+        for sample in chosen:
+            sample.fill("share", share)
+        return chosen
+
+    def _checkpoint_is_due(self) -> bool:
+        if every := self.config.checkpoint_every:
+            return self.iteration % every == 0
+        spent = time.monotonic() - self._last_save
+        return self._saved == 0 or spent > 10 * self.checkpoints.seconds
+
+    def _save(self) -> None:
+        state = {"steps": self.trainer.steps, **self._origin}
+        self.checkpoints.save(self.iteration, self.trainer.state(), state, self._reward)
+        if self._saved == 0:  # nothing older to go back to
+            self.checkpoints.wait()
+        self._saved, self._last_save = self.iteration, time.monotonic()
+
+
+def _groups(rollouts: Sequence[Rollout]) -> dict[int, list[Scored]]:
+    """The scored attempts at each task, in the order of their keys."""
+    groups: dict[int, list[Scored]] = {}
+    for item in sorted(rollouts, key=lambda item: item.request.key):
+        if item.verdict.reward is not None:
+            place = item.request.key[1]
+            groups.setdefault(place, []).append(Scored(place, item.verdict.reward, item))
+    return groups
+
+
+def _rewards(group: Sequence[Scored]) -> np.ndarray:
+    return np.array([attempt.reward for attempt in group], np.float64)
+
+
+def _permute(group: Sequence[Scored], seed: int, iteration: int) -> None:
+    order = permutation(len(group), seed, "control", iteration, group[0].group)
+    rewards = [group[place].reward for place in order]
+    for attempt, reward in zip(group, rewards, strict=True):
+        attempt.reward = reward
+
+
+def _require_same(checkpoint: Checkpoint, origin: Mapping[str, Any]) -> None:
+    """Refuse to continue from a checkpoint of other weights, naming the first difference."""
+    for name, value in origin.items():
+        if checkpoint.state[name] != value:
+            raise RunError(
+                f"{checkpoint.path}: its {name} is {checkpoint.state[name]!r}, this job's is "
+                f"{value!r}; resume with what the run was started with"
+            )

@@ -1,0 +1,142 @@
+"""Checkpoints of gradient training: whole or not there, written while training goes on.
+
+checkpoints/00012/ holds what is needed to go on after 12 iterations: `tensors.safetensors` (trained
+weights and the optimiser's moments) and `state.json`. Everything else that a run needs is a
+function of its seed, its iteration and its record.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import time
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from proofgym.errors import RunError
+
+DIRECTORY = "checkpoints"
+_TENSORS, _STATE = "tensors.safetensors", "state.json"
+log = logging.getLogger("proofgym")
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """One on disk."""
+
+    path: Path
+    iteration: int
+    state: Mapping[str, Any]
+
+    def tensors(self, kind: str = "") -> dict[str, Any]:
+        """Its tensors on the CPU; with `kind`, only those (`weight`), by bare name."""
+        from safetensors import safe_open
+
+        prefix = f"{kind}/" if kind else ""
+        with safe_open(self.path / _TENSORS, framework="pt") as file:
+            names = [name for name in file.keys() if name.startswith(prefix)]  # noqa: SIM118
+            return {name.removeprefix(prefix): file.get_tensor(name) for name in names}
+
+
+class Checkpoints:
+    """The checkpoints of one run; keeps the last `last` and the `best` with the highest score."""
+
+    def __init__(self, directory: Path, last: int, best: int) -> None:
+        self.directory, self._last, self._best = directory, last, best
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="checkpoint")
+        self._pending: Future[float] | None = None
+        self.seconds = 0.0
+        """What writing the last one took."""
+        for left in directory.glob(".*.tmp"):  # of a process that was killed
+            shutil.rmtree(left, ignore_errors=True)
+
+    def save(
+        self, iteration: int, tensors: Mapping[str, Any], state: Mapping[str, Any], score: float
+    ) -> None:
+        """Begin to write a checkpoint of the tensors as they are now; waits for the one before.
+
+        Raises RunError where that one could not be written.
+        """
+        self.wait()
+        held = {name: tensor.detach().to("cpu", copy=True) for name, tensor in tensors.items()}
+        content = {"format": 1, "iteration": iteration, "score": score, **state}
+        self._pending = self._writer.submit(self._write, iteration, held, content)
+
+    def wait(self) -> None:
+        """Until what was saved is durable. Raises RunError where it could not be written."""
+        pending, self._pending = self._pending, None
+        if pending is None:
+            return
+        try:
+            self.seconds = pending.result()
+        except OSError as error:
+            raise RunError(
+                f"cannot write a checkpoint in {self.directory}: {error.strerror or error}. Free "
+                "some space and resume"
+            ) from error
+
+    def close(self) -> None:
+        try:
+            self.wait()
+        finally:
+            self._writer.shutdown()
+
+    def _write(
+        self, iteration: int, tensors: Mapping[str, Any], content: Mapping[str, Any]
+    ) -> float:
+        from safetensors.torch import save_file
+
+        began = time.monotonic()
+        final = self.directory / f"{iteration:05d}"
+        scratch = self.directory / f".{final.name}.{os.getpid()}.tmp"
+        scratch.mkdir(parents=True)
+        try:
+            save_file(dict(tensors), scratch / _TENSORS)
+            size = (scratch / _TENSORS).stat().st_size
+            (scratch / _STATE).write_text(json.dumps({**content, "bytes": size}, indent=1) + "\n")
+            for path in (scratch / _TENSORS, scratch / _STATE, scratch):
+                _sync(path)
+            if final.exists():  # of the same iteration, before a resume: worth no less
+                shutil.rmtree(final)
+            scratch.replace(final)
+            _sync(self.directory)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+        self._prune()
+        return time.monotonic() - began
+
+    def _prune(self) -> None:
+        found = stored(self.directory)
+        newest = found[-self._last :]
+        best = sorted(found, key=lambda it: (it.state["score"], it.iteration))[-self._best :]
+        kept = {it.iteration for it in newest + (best if self._best else [])}
+        for checkpoint in found:
+            if checkpoint.iteration not in kept:
+                shutil.rmtree(checkpoint.path, ignore_errors=True)
+
+
+def stored(directory: Path) -> list[Checkpoint]:
+    """The whole checkpoints in a directory, oldest first; what is damaged is named and left out."""
+    found = []
+    for path in sorted(directory.glob("[0-9]*")):
+        try:
+            state = json.loads((path / _STATE).read_text())
+            if (path / _TENSORS).stat().st_size != state["bytes"]:
+                raise ValueError(f"{_TENSORS} is cut off")
+            found.append(Checkpoint(path, state["iteration"], state))
+        except (OSError, ValueError, KeyError) as error:
+            log.warning("checkpoint %s is damaged and not used: %s", path, error)
+    return found
+
+
+def _sync(path: Path) -> None:
+    file = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
