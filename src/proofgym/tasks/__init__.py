@@ -3,6 +3,15 @@
 from proofgym.tasks.jsonl import from_jsonl
 from proofgym.tasks.lean_core import lean_core
 from proofgym.tasks.named import named
+from proofgym.tasks.reasoning import countdown, reasoning_gym
 from proofgym.tasks.tasks import Tasks, check_statements
 
-__all__ = ["Tasks", "check_statements", "from_jsonl", "lean_core", "named"]
+__all__ = [
+    "Tasks",
+    "check_statements",
+    "countdown",
+    "from_jsonl",
+    "lean_core",
+    "named",
+    "reasoning_gym",
+]

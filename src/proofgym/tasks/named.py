@@ -7,15 +7,25 @@ from pathlib import Path
 from proofgym.errors import ConfigError, nearest
 from proofgym.tasks.jsonl import from_jsonl
 from proofgym.tasks.lean_core import SPLITS, lean_core
+from proofgym.tasks.reasoning import countdown, reasoning_gym
 from proofgym.tasks.tasks import Tasks
+
+HELDOUT_SEED = 1
+"""Generated tasks by name are those of this seed: a job's own are by default those of seed 0."""
 
 
 def named(text: str) -> Tasks:
-    """Tasks by name: `lean_core:SPLIT`, or the path of a JSONL file."""
-    family, _, split = text.partition(":")
-    if family == "lean_core":
-        return lean_core(split or "train")
-    if split and not Path(text).exists():
-        known = [f"lean_core:{name}" for name in SPLITS]
+    """Tasks by name: `lean_core:SPLIT`, `countdown`, `reasoning_gym:FAMILY` (100 problems of
+    another seed than a job's), or the path of a JSONL file."""
+    family, _, rest = text.partition(":")
+    match family:
+        case "lean_core":
+            return lean_core(rest or "train")
+        case "countdown" if not rest:
+            return countdown(size=100, seed=HELDOUT_SEED)
+        case "reasoning_gym" if rest:
+            return reasoning_gym(rest, size=100, seed=HELDOUT_SEED)
+    if rest and not Path(text).exists():
+        known = [f"lean_core:{name}" for name in SPLITS] + ["countdown", f"reasoning_gym:{rest}"]
         raise ConfigError(f"tasks {text!r}: {nearest(text, known)}, or a JSONL file")
     return from_jsonl(text)
