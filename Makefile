@@ -47,7 +47,7 @@ $(READY): pyproject.toml constraints.txt
 	touch $@
 
 $(DEVELOP): $(READY)
-	$(BIN)/pip install -c constraints.txt -e '.[embedded,plan,server,remote,kimina,trl,dev]'
+	$(BIN)/pip install -c constraints.txt -e '.[embedded,plan,server,remote,kimina,trl,reasoning,dev]'
 	$(BIN)/pip install --no-deps -c constraints.txt kimina-client
 	touch $@
 
