@@ -22,6 +22,7 @@ import numpy as np
 
 from proofgym import Lean, Local, Sampling
 from proofgym.estimate import bootstrap_mean
+from proofgym.environments.attempts import SingleTurn
 from proofgym.evaluation import evaluate
 from proofgym.evolution import history, replay
 from proofgym.evolution.state import named
@@ -81,13 +82,13 @@ def heldout(loaded: Any, state: Any, samples: int) -> float:
     state.write_current(tensors)
     cluster = Local()
     workers = cluster.verification_workers()
-    judge = Lean(timeout=10).open(workers)
+    attempts = SingleTurn(Lean(timeout=10).open(workers), workers)
     try:
         engine = cluster.engine(loaded, 0)
         tasks = lean_core("heldout").load()
-        found = evaluate(engine, judge, tasks, SAMPLING, samples=samples, workers=workers)
+        found = evaluate(engine, attempts, tasks, SAMPLING, samples=samples)
     finally:
-        judge.close()
+        attempts.close()
         for name, tensor in tensors.items():
             tensor.data.copy_(kept[name])
     return round(float(found.rates_T().mean()), 4)

@@ -14,9 +14,14 @@ if TYPE_CHECKING:
     from proofgym.algorithms.es import ES
     from proofgym.algorithms.grpo import GRPO
     from proofgym.clusters.local import Local
+    from proofgym.environments.chat import Chat, Turn
+    from proofgym.environments.episodes import Episodes
     from proofgym.environments.lean import Lean
     from proofgym.environments.remote_lean import RemoteLean
+    from proofgym.environments.remote_sandbox import Ran, RemoteSandbox
     from proofgym.environments.reward import Reward
+    from proofgym.environments.tools import ToolCall
+    from proofgym.errors import BudgetExceeded
     from proofgym.job import Job, Model
     from proofgym.sft import SFT
     from proofgym.tasks.tasks import Tasks
@@ -32,6 +37,13 @@ _HOME = {
     "GRPO": "proofgym.algorithms.grpo",
     "LoRA": "proofgym.trainer.options",
     "Local": "proofgym.clusters.local",
+    "BudgetExceeded": "proofgym.errors",
+    "Chat": "proofgym.environments.chat",
+    "Turn": "proofgym.environments.chat",
+    "Episodes": "proofgym.environments.episodes",
+    "Ran": "proofgym.environments.remote_sandbox",
+    "RemoteSandbox": "proofgym.environments.remote_sandbox",
+    "ToolCall": "proofgym.environments.tools",
     "Lean": "proofgym.environments.lean",
     "RemoteLean": "proofgym.environments.remote_lean",
     "Reward": "proofgym.environments.reward",
@@ -50,18 +62,25 @@ __all__ = [
     "ES",
     "GRPO",
     "SFT",
+    "BudgetExceeded",
+    "Chat",
     "Completion",
+    "Episodes",
     "Job",
     "Lean",
     "LoRA",
     "Local",
     "Model",
+    "Ran",
     "RemoteLean",
+    "RemoteSandbox",
     "Reward",
     "Sampling",
     "Status",
     "Task",
     "Tasks",
+    "ToolCall",
+    "Turn",
     "Verdict",
 ]
 __version__ = "0.1.0"

@@ -75,6 +75,18 @@ class EnvironmentError(ProofgymError):
     boundary = "environment"
 
 
+class BudgetExceeded(ProofgymError):
+    """An episode has used up its turns, tokens or seconds. Raised inside it: it may catch this and
+    return what it has; uncaught it is the attempt's own failure, with reward 0."""
+
+    boundary = "environment"
+
+    def __init__(self, message: str, budget: str = "") -> None:
+        super().__init__(message)
+        self.budget = budget
+        """`turns`, `tokens` or `seconds`."""
+
+
 class SandboxError(ProofgymError):
     """A sandbox cannot be started, or cannot give the protection asked for."""
 

@@ -1,32 +1,23 @@
-"""Held-out success: sample completions of every task, verify them, estimate pass@k."""
+"""Held-out success: attempt every task some times, verify, estimate pass@k."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
 
 import numpy as np
 
 from proofgym.engines.engine import Engine
-from proofgym.environments.judge import Judge
+from proofgym.environments.attempts import Attempts
 from proofgym.errors import VerifierError
 from proofgym.estimate import Interval, bootstrap_mean, pass_at_k
 from proofgym.progress import Progress
-from proofgym.types import Completion, Request, Sampling, Task, Verdict
+from proofgym.types import Request, Rollout, Sampling, Task
 
 #: First part of every evaluation request's key; training keys begin with the iteration (>= 0).
 EVALUATION_STREAM = 2**62
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """One evaluated completion."""
-
-    task: Task
-    completion: Completion
-    verdict: Verdict
 
 
 @dataclass(frozen=True)
@@ -34,7 +25,7 @@ class Evaluation:
     """All attempts on a set of tasks, task by task in the order given."""
 
     tasks: tuple[Task, ...]
-    attempts: tuple[tuple[Attempt, ...], ...]
+    attempts: tuple[tuple[Rollout, ...], ...]
     seconds: float = 0.0
 
     def passed_T(self) -> np.ndarray:
@@ -63,46 +54,36 @@ class Evaluation:
         return {t.name for t, n in zip(self.tasks, self.passed_T(), strict=True) if n}
 
 
-def _reward(attempt: Attempt) -> float:
+def _reward(attempt: Rollout) -> float:
     return attempt.verdict.reward or 0.0
 
 
 def evaluate(
     engine: Engine,
-    judge: Judge,
+    attempts: Attempts,
     tasks: Sequence[Task],
     sampling: Sampling,
     *,
     samples: int = 1,
-    workers: int = 2,
     what: str = "evaluating",
 ) -> Evaluation:
-    """Sample `samples` completions of each task and judge each as soon as it exists.
+    """Attempt each task `samples` times, and score each attempt as soon as it exists.
 
     Requests depend only on the task's place and the sample's number, so two models evaluated on
     the same tasks face the same random draws (a paired comparison).
     """
     start = time.monotonic()
-    where: dict[tuple[int, ...], tuple[int, int]] = {
-        (EVALUATION_STREAM, place, sample): (place, sample)
-        for place in range(len(tasks))
-        for sample in range(samples)
-    }
-    requests = [Request(key, tasks[place].prompt) for key, (place, _) in where.items()]
-    pending: list[tuple[int, int, Completion, Future[Verdict]]] = []
-    with (
-        ThreadPoolExecutor(workers, thread_name_prefix="verify") as pool,
-        Progress(what, total=len(requests), unit="proofs") as progress,
-    ):
-        for request, completion in engine.generate(requests, sampling):
-            place, sample = where[request.key]
-            future = pool.submit(judge.judge, tasks[place], completion.text)
-            pending.append((place, sample, completion, future))
+    places = [(place, sample) for place in range(len(tasks)) for sample in range(samples)]
+    requests = [Request((EVALUATION_STREAM, *it), tasks[it[0]].prompt) for it in places]
+    chosen = [tasks[place] for place, _ in places]
+    pending: list[Future[Rollout]] = []
+    with Progress(what, total=len(requests), unit="attempts") as progress:
+        for attempt in attempts.make(engine, requests, chosen, sampling):
+            pending.append(attempt)
             progress.advance()
-        rows: list[list[Attempt]] = [[] for _ in tasks]
-        for place, _, completion, future in sorted(pending, key=lambda item: item[:2]):
-            rows[place].append(Attempt(tasks[place], completion, future.result()))
-    return Evaluation(tuple(tasks), tuple(map(tuple, rows)), time.monotonic() - start)
+        done = sorted((it.result() for it in pending), key=lambda it: it.request.key)
+    rows = [tuple(done[first : first + samples]) for first in range(0, len(done), samples)]
+    return Evaluation(tuple(tasks), tuple(rows), time.monotonic() - start)
 
 
 def paired_difference(after: Evaluation, before: Evaluation, k: int = 1) -> Interval:

@@ -12,11 +12,16 @@ from typing import Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from proofgym.algorithms.algorithm import Algorithm
+from proofgym.budget import Budget
 from proofgym.clusters.local import Local
 from proofgym.config import Config
+from proofgym.environments.attempts import Attempts, SingleTurn
+from proofgym.environments.episodes import Episodes
 from proofgym.environments.lean import Lean, require_statements
-from proofgym.environments.reward import Reward, portable
+from proofgym.environments.portable import portable
+from proofgym.environments.reward import Reward
 from proofgym.errors import ConfigError, RunError
+from proofgym.measurement import Measure
 from proofgym.run_directory import RunDirectory
 from proofgym.tasks.order import Order
 from proofgym.tasks.tasks import Tasks
@@ -47,6 +52,8 @@ class Job(Config):
     """The update rule, such as `ES(...)`."""
     reward: Any = Lean()
     """How completions are judged: `Lean(...)`, or a function `(task, text) -> float`."""
+    environment: Any = None
+    """In place of `reward`: `async def episode(chat, task, sandbox)`, or `Episodes(episode, …)`."""
     order: Order = Order()
     """In which order the tasks are met."""
     sampling: Sampling = Sampling(max_tokens=64, stop=("\n\n",))
@@ -56,7 +63,11 @@ class Job(Config):
     evaluation: Tasks | None = None
     """Held-out tasks for `proofgym eval` and the demo; they may share no name with `tasks`."""
     iterations: int = Field(20, ge=1)
-    """Updates to make."""
+    """Updates to make, at most."""
+    budget: Budget = Budget()
+    """What a run may spend: it ends after the first iteration that reaches it."""
+    measure: Measure | None = None
+    """Measure success on the `evaluation` tasks while the run goes on."""
     seed: int = Field(0, ge=0, lt=2**63)
     """Every random choice of the run follows from it."""
     name: str = Field("run", pattern=r"^[A-Za-z0-9_-]{1,40}$")
@@ -77,6 +88,26 @@ class Job(Config):
         portable(value)  # refuse now what could not travel later
         return Reward(function=value)
 
+    @field_validator("environment", mode="before")
+    @classmethod
+    def _episodes(cls, value: Any) -> Any:
+        if value is None or isinstance(value, Episodes):
+            return value
+        if isinstance(value, type) and issubclass(value, Config):
+            raise ValueError(f"is the class; write {value.__name__}(…)")
+        if isinstance(value, Config):
+            raise ValueError(f"{type(value).__name__}(…) is a reward: write reward={value!r:.80}")
+        return Episodes(episode=value)
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if self.environment is not None and "reward" in self.model_fields_set:
+            raise ValueError(
+                "`reward` and `environment` are both given; an environment's episodes "
+                "return the reward themselves: leave out one of them"
+            )
+        return self
+
     @model_validator(mode="after")
     def _splits_differ(self) -> Self:
         if self.evaluation is not None and self.evaluation == self.tasks:
@@ -96,10 +127,21 @@ class Job(Config):
 
         `source` and `overrides` say how to make this job again from its file, for `resume`.
         """
+        self.check()
+        directory = RunDirectory.create(runs, self.name)
+        return self.begin(directory, source, control, overrides)
+
+    def begin(
+        self,
+        directory: RunDirectory,
+        source: Path | None = None,
+        control: str | None = None,
+        overrides: Sequence[str] = (),
+    ) -> RunDirectory:
+        """The same in a run directory that is there and empty."""
         from proofgym.training import train
 
         tasks = self.check()
-        directory = RunDirectory.create(runs, self.name)
         if source:
             (directory.path / "job.py").write_bytes(source.read_bytes())
         origin = {
@@ -120,17 +162,32 @@ class Job(Config):
         from proofgym.training import train
 
         stored = directory.read_json("job.json")
-        if stored["job"] != self.to_json():
+        if changed := _changed(stored["job"], self.to_json()):
             raise RunError(
                 f"run {directory.id} was made with another configuration; start a new run instead. "
-                f"Changed: {', '.join(_changed(stored['job'], self.to_json()))}"
+                f"Changed: {', '.join(changed)}"
             )
-        if directory.finished() and directory.events()[-1]["iterations"] >= self.iterations:
-            raise RunError(
-                f"run {directory.id} is finished: all {self.iterations} iterations are done"
-            )
+        self.refuse_finished(directory)
         train(self, directory, self.check(), stored["control"])
         return directory
+
+    def refuse_finished(self, directory: RunDirectory) -> None:
+        """Raise RunError where a run of this job has nothing left to do."""
+        events = directory.events()
+        if not directory.finished():
+            return
+        if events[-1]["iterations"] >= self.iterations:
+            done = f"all {self.iterations} iterations are done"
+        elif self.budget.share(events) >= 1:
+            done = f"its budget of {self.budget} is used up"
+        else:
+            return
+        raise RunError(f"run {directory.id} is finished: {done}")
+
+    def share_done(self, iteration: int, directory: RunDirectory) -> float:
+        """How much of the work of a run is done after so many iterations, from 0 to 1."""
+        done = iteration / self.iterations
+        return min(1.0, max(done, self.budget.share(directory.events())))
 
     def check(self) -> list[Any]:
         """Load and check everything that needs no model; returns the training tasks."""
@@ -141,9 +198,17 @@ class Job(Config):
         self.order.open(tasks, self.seed)  # refuses what these tasks cannot be ordered by
         if self.evaluation is not None:
             _refuse_shared(tasks, self.evaluation.load())
-        if isinstance(self.reward, Lean):
+        elif self.measure is not None:
+            raise ConfigError("Job.measure needs Job.evaluation, the tasks to measure on")
+        if isinstance(self.reward, Lean) and self.environment is None:
             require_statements(tasks)
         return tasks
+
+    def open_attempts(self, workers: int) -> Attempts:
+        """What makes and scores attempts; the caller closes it."""
+        if self.environment is not None:
+            return self.environment.open(workers)
+        return SingleTurn(self.reward.open(workers), workers)
 
 
 def _refuse_shared(tasks: Sequence[Task], heldout: Sequence[Task]) -> None:

@@ -1,7 +1,7 @@
-"""The training loop: generate, verify, update. It knows no algorithm, engine or verifier by name.
+"""The training loop: generate, verify, update. It knows none of its parts by name.
 
-Each completion goes to the verifier the moment it exists, while the engine samples the rest; the
-loop waits for verdicts only once, before the update.
+Each attempt is scored the moment it exists, while the engine samples the rest; the loop waits for
+verdicts only once, before the update.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,12 +17,12 @@ import numpy as np
 
 from proofgym.algorithms.algorithm import AlgorithmRun
 from proofgym.engines.engine import Engine
-from proofgym.environments.judge import Judge
+from proofgym.environments.attempts import Attempts
 from proofgym.errors import VerifierError
 from proofgym.progress import Progress
 from proofgym.run_directory import RunDirectory
 from proofgym.tasks.order import TaskOrder
-from proofgym.types import Completion, Request, Rollout, Sampling, Status, Task, Verdict
+from proofgym.types import Rollout, Sampling, Status, Task
 
 #: Called after each iteration with its metrics.
 Report = Callable[[dict[str, Any]], None]
@@ -33,34 +33,30 @@ class Loop:
     """One run's parts. `train` goes on from the first iteration that is not durable."""
 
     engine: Engine
-    judge: Judge
+    attempts: Attempts
     algorithm: AlgorithmRun
     order: TaskOrder
     prompts: int
     sampling: Sampling
     run: RunDirectory
     iterations: int
-    workers: int
     report: Report = lambda metrics: None
+    done: Callable[[], bool] = lambda: False
+    """Whether to stop before the iterations are done, asked before each."""
 
     def train(self) -> None:
-        with ThreadPoolExecutor(self.workers, thread_name_prefix="verify") as pool:
-            try:
-                while self.algorithm.iteration < self.iterations:
-                    self.report(self.iterate(pool))
-            except BaseException:
-                pool.shutdown(wait=True, cancel_futures=True)
-                raise
+        while self.algorithm.iteration < self.iterations and not self.done():
+            self.report(self.iterate())
 
-    def iterate(self, pool: ThreadPoolExecutor) -> dict[str, Any]:
+    def iterate(self) -> dict[str, Any]:
         """One iteration; nothing of it counts until the algorithm has made it durable."""
-        iteration = self.algorithm.iteration
+        iteration, start = self.algorithm.iteration, time.monotonic()
         clock = Phases()
         rollouts: list[Rollout] = []
         tried, wanted = 0, self.prompts
         while wanted:
             tasks = self.order.take(wanted)
-            rollouts += self._attempt(pool, iteration, tasks, tried, clock)
+            rollouts += self._attempt(iteration, tasks, tried, clock)
             tried += len(tasks)
             self.run.write_rollouts(iteration, rollouts)
             _refuse_all_unscored(rollouts)
@@ -69,18 +65,14 @@ class Loop:
             update = self.algorithm.update(rollouts)
         self.order.see(rollouts)
         metrics = iteration_metrics(rollouts) | clock.seconds() | update
+        metrics["seconds"] = round(time.monotonic() - start, 3)
         self.run.record("iteration", iteration=iteration, **metrics)
         return {"iteration": iteration, **metrics}
 
     def _attempt(
-        self,
-        pool: ThreadPoolExecutor,
-        iteration: int,
-        tasks: Sequence[Task],
-        first: int,
-        clock: Phases,
+        self, iteration: int, tasks: Sequence[Task], first: int, clock: Phases
     ) -> list[Rollout]:
-        pending: list[tuple[Task, Request, Completion, Future[Verdict]]] = []
+        pending: list[Future[Rollout]] = []
         with Progress(f"iteration {iteration + 1}/{self.iterations}", unit="attempts") as progress:
             batches = self.algorithm.batches(tasks, first)
             while True:
@@ -89,23 +81,19 @@ class Loop:
                 if batch is None:
                     break
                 progress.total = (progress.total or 0) + len(batch.requests)
-                owner = {
-                    (request.key, request.member): task
-                    for request, task in zip(batch.requests, batch.tasks, strict=True)
-                }
                 with clock.measure("generate"):
-                    for request, completion in self.engine.generate(
-                        batch.requests, self.sampling, batch.population
+                    for attempt in self.attempts.make(
+                        self.engine,
+                        batch.requests,
+                        batch.tasks,
+                        self.sampling,
+                        batch.population,
+                        iteration,
                     ):
-                        task = owner[request.key, request.member]
-                        future = pool.submit(self.judge.judge, task, completion.text)
-                        pending.append((task, request, completion, future))
+                        pending.append(attempt)
                         progress.advance()
             with clock.measure("wait_for_verdicts"):
-                rollouts = [
-                    Rollout(iteration, task, request, (completion,), future.result())
-                    for task, request, completion, future in pending
-                ]
+                rollouts = [attempt.result() for attempt in pending]
         return sorted(rollouts, key=lambda item: (item.request.key, item.request.member))
 
 
@@ -137,15 +125,47 @@ def iteration_metrics(rollouts: Sequence[Rollout]) -> dict[str, Any]:
     """What the rollouts alone say of an iteration (so that it can be rebuilt after a crash)."""
     scores = [item.verdict.reward for item in rollouts if item.verdict.reward is not None]
     statuses = Counter(str(item.verdict.status) for item in rollouts)
-    return {
+    metrics = {
         "tasks": len({item.request.key[1] for item in rollouts}),
         "attempts": len(rollouts),
         "reward": round(float(np.mean(scores)), 6) if scores else None,
         "unscored": len(rollouts) - len(scores),
         "tokens": sum(item.tokens for item in rollouts),
-        "cut_off": sum(item.turns[-1].finish == "length" for item in rollouts),
+        "verifier_seconds": round(sum(item.verdict.seconds for item in rollouts), 3),
+        "cut_off": sum(item.turns[-1].finish == "length" for item in rollouts if item.turns),
         "statuses": dict(sorted(statuses.items())),
     }
+    if any(len(item.turns) != 1 for item in rollouts):
+        metrics["turns"] = round(float(np.mean([len(item.turns) for item in rollouts])), 3)
+    return metrics | _components(rollouts) | _faults(rollouts)
+
+
+def _components(rollouts: Sequence[Rollout]) -> dict[str, Any]:
+    """Means of the components that rewards are made of, where they have them."""
+    found: dict[str, list[float]] = {}
+    for item in rollouts:
+        for name, value in item.verdict.detail.get("components", {}).items():
+            found.setdefault(name, []).append(value)
+    means = {name: round(float(np.mean(values)), 6) for name, values in sorted(found.items())}
+    return {"components": means} if means else {}
+
+
+def _faults(rollouts: Sequence[Rollout]) -> dict[str, Any]:
+    """How many attempts have no score for which kind of reason, with an example of each."""
+    lost = [item.verdict for item in rollouts if item.verdict.reward is None]
+    kinds = Counter(verdict.detail.get("fault", "infrastructure") for verdict in lost)
+    examples = {
+        kind: next(
+            verdict.message[-_EXAMPLE:]
+            for verdict in lost
+            if verdict.detail.get("fault", "infrastructure") == kind
+        )
+        for kind in kinds
+    }
+    return {"faults": dict(sorted(kinds.items())), "fault_examples": examples} if lost else {}
+
+
+_EXAMPLE = 300  # characters: of a traceback the end says what it was
 
 
 def _refuse_all_unscored(rollouts: Sequence[Rollout]) -> None:

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from proofgym.errors import RunError, nearest
+from proofgym.rollout_lines import to_line
 from proofgym.types import Rollout
 
 
@@ -63,9 +64,14 @@ class RunDirectory:
 
     @classmethod
     def create(cls, root: Path, name: str) -> RunDirectory:
-        run = cls(root / f"{time.strftime('%Y%m%d-%H%M%S')}-{name}-{secrets.token_hex(2)}")
+        return cls.make(root / f"{time.strftime('%Y%m%d-%H%M%S')}-{name}-{secrets.token_hex(2)}")
+
+    @classmethod
+    def make(cls, path: Path) -> RunDirectory:
+        """The same under a name that is given; also where a start left an empty one."""
+        run = cls(path)
         try:
-            (run.path / "rollouts").mkdir(parents=True)
+            (run.path / "rollouts").mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise RunError(f"cannot create {run.path}: {error.strerror}") from error
         run._take_lock()
@@ -164,9 +170,7 @@ class RunDirectory:
                 path.unlink()
 
     def write_rollouts(self, iteration: int, rollouts: Iterable[Rollout]) -> None:
-        text = "".join(
-            json.dumps(_rollout_line(item), ensure_ascii=False) + "\n" for item in rollouts
-        )
+        text = "".join(json.dumps(to_line(item), ensure_ascii=False) + "\n" for item in rollouts)
         path = self.path / "rollouts" / f"{iteration:05d}.jsonl.gz"
         write_atomically(path, gzip.compress(text.encode(), 5, mtime=0))
 
@@ -193,24 +197,3 @@ def _json_line(line: bytes) -> dict[str, Any] | None:
     except ValueError:  # torn, or not text
         return None
     return value if isinstance(value, dict) else None
-
-
-def _rollout_line(rollout: Rollout) -> dict[str, Any]:
-    completion, verdict = rollout.turns[-1], rollout.verdict
-    return {
-        "iteration": rollout.iteration,
-        "task": rollout.task.name,
-        "topic": rollout.task.topic,
-        "difficulty": rollout.task.difficulty,
-        "member": rollout.request.member,
-        "key": list(rollout.request.key),
-        "prompt": rollout.request.prompt,
-        "text": completion.text,
-        "finish": completion.finish,
-        "status": str(verdict.status),
-        "reward": verdict.reward,
-        "message": verdict.message,
-        "verify_s": round(verdict.seconds, 4),
-        "token_ids": list(completion.token_ids),
-        "logprobs": [round(value, 4) for value in completion.logprobs],
-    }

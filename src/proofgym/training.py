@@ -4,28 +4,31 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from proofgym.environments.attempts import Attempts
 from proofgym.errors import ProofgymError, RunError
 from proofgym.interrupts import Interrupts
 from proofgym.job import Job, machine
 from proofgym.loop import Loop, iteration_metrics
+from proofgym.measurement import Measurement
 from proofgym.progress import duration
+from proofgym.rollout_lines import from_line
 from proofgym.run_directory import RunDirectory
 from proofgym.tasks.order import Past, past_of
-from proofgym.types import Completion, Request, Rollout, Status, Task, Verdict
+from proofgym.types import Task
 
 
 def train(job: Job, run: RunDirectory, tasks: Sequence[Task], control: str | None = None) -> None:
     """Train `job` in `run` until its iterations are done; continues what is already durable."""
     started = time.monotonic()
     workers = job.cluster.verification_workers()
-    judge = job.reward.open(workers)
+    attempts = job.open_attempts(workers)
     interrupts = Interrupts()
     try:
-        say(f"checking that {len(tasks)} tasks can be judged")
-        judge.prepare(job.tasks)
+        say(f"checking that {len(tasks)} tasks can be scored")
+        attempts.prepare(job.tasks)
         say(f"loading {job.model.name}" + (f" + {job.model.adapter}" if job.model.adapter else ""))
         loaded = job.cluster.load(job.model)
         engine = job.cluster.engine(loaded, job.seed)
@@ -39,34 +42,40 @@ def train(job: Job, run: RunDirectory, tasks: Sequence[Task], control: str | Non
             sampling=job.sampling,
         )
         try:
-            if algorithm.iteration >= job.iterations:
-                raise RunError(
-                    f"run {run.id} is finished: all {job.iterations} iterations are done"
-                )
             algorithm.check(engine, tasks[0].prompt)
             repair_record(run, algorithm.iteration, tasks)
             order = job.order.open(tasks, job.seed)
             order.replay(past(run, job.algorithm.prompts, job.order.learns))
-            _record_start(job, run, loaded, judge.describe(), algorithm.iteration, control)
+            _record_start(job, run, loaded, attempts.describe(), algorithm.iteration, control)
+
+            measurement = _measurement(job, run, loaded, attempts)
+
+            def measure(last: bool = False) -> None:
+                if measurement is not None:
+                    share = job.share_done(algorithm.iteration, run)
+                    measurement.look(algorithm.iteration, share, last)
 
             def report(metrics: dict[str, Any]) -> None:
                 print_iteration(metrics)
                 interrupts.check()
+                measure()
 
             loop = Loop(
                 engine=engine,
-                judge=judge,
+                attempts=attempts,
                 algorithm=algorithm,
                 order=order,
                 prompts=job.algorithm.prompts,
                 sampling=job.sampling,
                 run=run,
                 iterations=job.iterations,
-                workers=workers,
                 report=report,
+                done=lambda: job.budget.share(run.events()) >= 1,
             )
             with interrupts:
+                measure()
                 loop.train()
+                measure(last=True)
             run.record("end", reason="finished", iterations=algorithm.iteration)
         except KeyboardInterrupt:
             run.record("end", reason="interrupted", iterations=algorithm.iteration)
@@ -78,9 +87,26 @@ def train(job: Job, run: RunDirectory, tasks: Sequence[Task], control: str | Non
         finally:
             algorithm.close()
     finally:
-        judge.close()
+        attempts.close()
         run.close()
     say(f"finished in {duration(time.monotonic() - started)}; results in {run.path}")
+
+
+def _measurement(
+    job: Job, run: RunDirectory, loaded: Any, attempts: Attempts
+) -> Measurement | None:
+    """What measures held-out success during the run, if the job asks for it."""
+    if job.measure is None or job.evaluation is None:
+        return None
+    attempts.prepare(job.evaluation)
+    return Measurement(
+        job.measure,
+        run,
+        job.evaluation.load(),
+        job.cluster.engine(loaded, job.measure.seed),
+        attempts,
+        job.sampling,
+    )
 
 
 def repair_record(run: RunDirectory, durable: int, tasks: Sequence[Task]) -> None:
@@ -100,7 +126,7 @@ def repair_record(run: RunDirectory, durable: int, tasks: Sequence[Task]) -> Non
     known = {event["iteration"] for event in run.events() if event["event"] == "iteration"}
     for iteration in sorted(set(range(durable)) - known):
         try:
-            rollouts = [_restore(line, tasks) for line in run.rollouts(iteration)]
+            rollouts = [from_line(line, tasks) for line in run.rollouts(iteration)]
         except RunError as error:  # the weights do not need them
             say(f"{error}; the metrics of iteration {iteration + 1} are lost")
             rollouts = []
@@ -124,18 +150,6 @@ def past(run: RunDirectory, prompts: int, learns: bool) -> Iterator[Past]:
                 "or start a new run"
             )
         yield past_of(event.get("tasks") or prompts, lines)
-
-
-def _restore(line: dict[str, Any], tasks: Sequence[Task]) -> Rollout:
-    task = next(
-        (task for task in tasks if task.name == line["task"]), Task(line["task"], line["prompt"])
-    )
-    request = Request(tuple(line["key"]), line["prompt"], line["member"])
-    completion = Completion(
-        (), tuple(line["token_ids"]), tuple(line["logprobs"]), line["text"], line["finish"]
-    )
-    verdict = Verdict(Status(line["status"]), line["reward"], line["message"], line["verify_s"])
-    return Rollout(line["iteration"], task, request, (completion,), verdict)
 
 
 def _record_start(
@@ -168,6 +182,18 @@ def print_iteration(metrics: dict[str, Any]) -> None:
         f"  generate {generate:.1f} s  waited for verdicts {waiting:.1f} s"
         f"  perturb+update {metrics.get('perturb_s', 0.0) + metrics.get('update_s', 0.0):.1f} s"
     )
+    for line in fault_lines(metrics):
+        say(f"  {line}")
+
+
+def fault_lines(metrics: Mapping[str, Any]) -> Iterator[str]:
+    """Why attempts of an iteration have no score: "no score: 3 raised, such as: …"."""
+    for kind, count in metrics.get("faults", {}).items():
+        example = " ".join(metrics["fault_examples"][kind].split())
+        yield f"no score: {count} {_KINDS.get(kind, kind)}, such as: {example}"
+
+
+_KINDS = {"none": "returned None", "bad value": "returned a bad value", "infrastructure": "failed"}
 
 
 def say(text: str) -> None:

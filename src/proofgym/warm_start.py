@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from proofgym.clusters.local import Local
+from proofgym.environments.attempts import SingleTurn
 from proofgym.environments.lean import Lean
 from proofgym.evaluation import evaluate
 from proofgym.job import Model
@@ -58,18 +59,17 @@ def _success(
     if heldout is None:
         return None
     workers = cluster.verification_workers()
-    judge = Lean().open(workers)
+    attempts = SingleTurn(Lean().open(workers), workers)
     try:
         result = evaluate(
             cluster.engine(cluster.load(model), seed),
-            judge,
+            attempts,
             named(heldout).load(),
             Sampling(max_tokens=64, stop=("\n\n",)),
-            workers=workers,
             what=what,
         )
     finally:
-        judge.close()
+        attempts.close()
     say(f"{what}: pass@1 {result.interval()}")
     return round(result.interval().mean, 4)
 

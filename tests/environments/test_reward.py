@@ -9,7 +9,8 @@ import time
 
 import pytest
 
-from proofgym.environments.reward import Reward, portable
+from proofgym.environments.portable import portable
+from proofgym.environments.reward import Reward
 from proofgym.errors import EnvironmentError as RewardError
 from proofgym.types import Status, Task
 

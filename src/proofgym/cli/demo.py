@@ -59,24 +59,22 @@ class _Trial:
 
     def __init__(self, job, heldout, samples: int) -> None:  # type: ignore[no-untyped-def]
         self.job, self.heldout, self.samples = job, heldout, samples
-        self.workers = job.cluster.verification_workers()
-        self.judge = job.reward.open(self.workers)
+        self.attempts = job.open_attempts(job.cluster.verification_workers())
 
     def measure(self, loaded, what: str):  # type: ignore[no-untyped-def]
         from proofgym.evaluation import evaluate
 
         return evaluate(
             self.job.cluster.engine(loaded, self.job.seed),
-            self.judge,
+            self.attempts,
             self.heldout,
             self.job.sampling,
             samples=self.samples,
-            workers=self.workers,
             what=f"held-out, {what}",
         )
 
     def close(self) -> None:
-        self.judge.close()
+        self.attempts.close()
 
 
 def _print_table(base, warm, trained) -> None:  # type: ignore[no-untyped-def]
@@ -111,7 +109,7 @@ def _print_new_proofs(warm, trained, most: int = 5) -> None:  # type: ignore[no-
     ]
     for row in sorted(rows, key=lambda row: -row[0].task.difficulty)[:most]:
         proof = next(item for item in row if item.verdict.reward)
-        print(f"\n{proof.task.prompt}{proof.completion.text}")
+        print(f"\n{proof.task.prompt}{proof.turns[-1].text}")
 
 
 def _summary(job, run, base, warm, trained, seconds: float) -> dict:  # type: ignore[no-untyped-def, type-arg]

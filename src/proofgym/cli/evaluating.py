@@ -32,6 +32,7 @@ def evaluate(
     """
     from proofgym.checkpoint import load_model_or_run
     from proofgym.clusters.local import Local
+    from proofgym.environments.attempts import SingleTurn
     from proofgym.environments.lean import Lean, require_statements
     from proofgym.evaluation import evaluate as measure
     from proofgym.job import Model
@@ -46,20 +47,20 @@ def evaluate(
     chosen = named(tasks).load()[:limit]
     require_statements(chosen)
     cluster = Local()
-    judge = Lean().open(cluster.verification_workers())
+    workers = cluster.verification_workers()
+    attempts = SingleTurn(Lean().open(workers), workers)
     try:
-        judge.prepare(named(tasks))
+        attempts.prepare(named(tasks))
         loaded = load_model_or_run(cluster, Model(name=model, adapter=adapter), runs, at)
         result = measure(
             cluster.engine(loaded, seed),
-            judge,
+            attempts,
             chosen,
             sampling,
             samples=samples,
-            workers=cluster.verification_workers(),
         )
     finally:
-        judge.close()
+        attempts.close()
     for count in ks:
         print(f"pass@{count}  {result.interval(count)}  ({len(chosen)} tasks, {samples} samples)")
     print(

@@ -71,6 +71,7 @@ def show(
     from proofgym.evolution.history import read as read_history
     from proofgym.evolution.replay import HISTORY
     from proofgym.run_directory import RunDirectory
+    from proofgym.training import fault_lines
 
     directory = RunDirectory.read(runs, run)
     print(f"run {directory.id}  {directory.path}")
@@ -80,7 +81,13 @@ def show(
     for event in directory.events():
         if event["event"] == "iteration":
             reward = "none" if event["reward"] is None else f"{event['reward']:.3f}"
-            print(f"iteration {event['iteration'] + 1:4d}  reward {reward}  {event['statuses']}")
+            parts = "  ".join(f"{k} {v:.3f}" for k, v in event.get("components", {}).items())
+            print(
+                f"iteration {event['iteration'] + 1:4d}  reward {reward}  {event['statuses']}"
+                + (f"  {parts}" if parts else "")
+            )
+            for words in fault_lines(event):
+                print(f"                {words}")
         else:
             print(json.dumps({k: v for k, v in event.items() if k != "time"}))
     if rollouts or failed:
@@ -116,9 +123,29 @@ def _print_rollout(line: dict[str, Any]) -> None:
         f"\n[iteration {line['iteration'] + 1}] {line['task']} member {line['member']}: "
         f"{line['status']}, reward {line['reward']}"
     )
-    print(line["prompt"] + line["text"])
+    if "turns" in line:
+        _print_turns(line["turns"])
+    else:
+        print(line["prompt"] + line["text"])
+    if "components" in line:
+        print(f"-- {', '.join(f'{name} {value:g}' for name, value in line['components'].items())}")
     if line["message"]:
         print(f"-- {line['message']}")
+
+
+def _print_turns(turns: list[dict[str, Any]]) -> None:
+    """An episode, message by message; a branch says which turn it goes on from."""
+    for number, turn in enumerate(turns):
+        if turn["after"] != (number - 1 if number else None):
+            from_ = "the start" if turn["after"] is None else f"turn {turn['after'] + 1}"
+            print(f"  (a branch from {from_})")
+        for role, text in turn["messages"]:
+            print(f"  {role}: {_indented(text)}")
+        print(f"  model, turn {number + 1} ({turn['finish']}): {_indented(turn['text'])}")
+
+
+def _indented(text: str) -> str:
+    return text.rstrip().replace("\n", "\n    ")
 
 
 def _state(events: list[dict[str, Any]]) -> str:

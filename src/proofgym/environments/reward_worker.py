@@ -3,70 +3,70 @@
 from __future__ import annotations
 
 import asyncio
-import ctypes
+import faulthandler
 import inspect
-import os
 import pickle
-import signal
-import struct
+import socket
 import sys
 import traceback
-from typing import Any, BinaryIO
+from typing import Any
 
-import proofgym.types  # noqa: F401  loaded before the first call, so that no call pays for it
-
-
-def main() -> None:
-    _die_with_parent()
-    # The reply channel is moved away from file 1, so that what the function prints cannot forge it.
-    replies = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    requests = os.fdopen(os.dup(0), "rb")
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    function = _load(requests)
-    replies.write(b"R")  # ready: what follows is on the call's own time
-    replies.flush()
-    while (request := _receive(requests)) is not None:
-        reply = pickle.dumps(_call(function, *pickle.loads(request)))
-        replies.write(struct.pack("<I", len(reply)) + reply)
-        replies.flush()
+from proofgym.environments.frames import FrameError, Frames, pack_plain
+from proofgym.environments.score import to_plain, unscored, verdict_of
+from proofgym.types import Verdict
 
 
-def _load(requests: BinaryIO) -> Any:
-    data = _receive(requests)
+def main(channel: socket.socket) -> None:
+    faulthandler.enable()
+    requests = _requests(channel)
+    function = load(next(requests), "reward")
+    channel.sendall(pack_plain("ready"))  # what follows is on the call's own time
+    for request in requests:
+        verdict = _call(function, *pickle.loads(request))
+        channel.sendall(pack_plain(plain_of(verdict, "the reward function")))
+        sys.stdout.flush()
+
+
+def _requests(channel: socket.socket) -> Any:
+    frames = Frames(largest=None)
+    while data := channel.recv(1 << 16):
+        yield from frames.add(data)
+
+
+def load(data: bytes, what: str) -> Any:
+    """The user's function; where it cannot be had, one that says why with every call."""
     try:
-        return pickle.loads(data or b"")
-    except Exception:  # imports of user code may raise anything; reported with every call
+        return pickle.loads(data)
+    except Exception:  # imports of user code may raise anything
         text = traceback.format_exc(limit=-3)
-        return lambda *_: (_ for _ in ()).throw(RuntimeError(f"cannot load the reward: {text}"))
+        return lambda *_: (_ for _ in ()).throw(RuntimeError(f"cannot load the {what}: {text}"))
 
 
-def _call(function: Any, task: Any, text: str) -> tuple[str, Any]:
+def _call(function: Any, task: Any, text: str) -> Verdict:
     try:
         value = function(task, text)
         if inspect.isawaitable(value):
             value = asyncio.run(_await(value))
-        pickle.dumps(value)
-    except BaseException:  # whatever user code raises is told, SystemExit included
-        return "raised", "the reward function raised " + traceback.format_exc(limit=-3)[-2000:]
-    return "ok", value
+    except BaseException as error:  # whatever user code raises is told, SystemExit included
+        return unscored("raised", "the reward function raised " + last_lines(error))
+    return verdict_of(value)
 
 
 async def _await(value: Any) -> Any:
     return await value
 
 
-def _receive(stream: BinaryIO) -> bytes | None:
-    head = stream.read(4)
-    if len(head) < 4:
-        return None
-    return stream.read(struct.unpack("<I", head)[0])
+def last_lines(error: BaseException) -> str:
+    """Of the traceback, from where user code begins."""
+    inner = error.__traceback__ and error.__traceback__.tb_next
+    return "".join(traceback.format_exception(type(error), error, inner, limit=-3))[-2000:]
 
 
-def _die_with_parent() -> None:
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
-
-
-if __name__ == "__main__":
-    main()
+def plain_of(verdict: Verdict, what: str) -> Any:
+    """The verdict as JSON values of a size that is taken."""
+    try:
+        plain = to_plain(verdict)
+        pack_plain(plain)
+    except (FrameError, ValueError, TypeError, RecursionError) as error:
+        return to_plain(unscored("bad value", f"{what} returned {error}"))
+    return plain
