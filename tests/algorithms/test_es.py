@@ -12,9 +12,9 @@ from torch import nn
 
 from proofgym.algorithms.es import ES
 from proofgym.algorithms.normalise import normalise, per_prompt
-from proofgym.schedule import Schedule
 from proofgym.errors import ConfigError, HistoryError, RunError
 from proofgym.evolution import history, keyframe, replay
+from proofgym.schedule import Schedule
 from proofgym.types import Task
 
 torch.set_num_threads(1)  # these matrices are too small to share

@@ -1,0 +1,215 @@
+"""Whole GRPO jobs on a tiny real model: learning, checkpoints, crashes, controls, refusals."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import torch
+
+from proofgym import GRPO
+from proofgym.checkpoint import export_run, rebuild
+from proofgym.clusters.local import Local
+from proofgym.errors import ConfigError, RunError
+from proofgym.job_file import load_job
+from proofgym.models import load_model, weights_digest
+from proofgym.run_directory import RunDirectory
+from proofgym.trainer.checkpoints import stored
+
+JOB = '''
+from proofgym import GRPO, Job, Local, LoRA, Model, Sampling
+from proofgym.tasks import from_jsonl
+
+WANTED = "e"
+
+def vowels(task, text):
+    """Share of the wanted letter: dense, so that a tiny model can climb it."""
+    return text.count(WANTED) / 12
+
+job = Job(
+    name="tiny",
+    model=Model({model!r}),
+    tasks=from_jsonl({tasks!r}),
+    reward=vowels,
+    algorithm=GRPO(prompts=4, group=8, learning_rate=3e-3, checkpoint_every=2),
+    sampling=Sampling(max_tokens=12),
+    cluster=Local(workers=2, threads=1, device="cpu"),
+    iterations=4,
+    seed=3,
+)
+'''
+
+
+@pytest.fixture
+def job_file(tiny_model, tmp_path):
+    tasks = tmp_path / "tasks.jsonl"
+    lines = [
+        {"name": f"t{i}", "prompt": f"say {i}: ", "topic": "letters", "difficulty": 1}
+        for i in range(8)
+    ]
+    tasks.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    path = tmp_path / "tiny_job.py"
+    path.write_text(JOB.format(model=str(tiny_model), tasks=str(tasks)))
+    return path
+
+
+def train(job_file, root, *overrides, **options):
+    return load_job(job_file, overrides).run(root, source=job_file, overrides=overrides, **options)
+
+
+def digest(run, at=None):
+    return weights_digest(rebuild(run, at).model)
+
+
+def rewards(run):
+    return [event["reward"] for event in run.events() if event["event"] == "iteration"]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        (),
+        ('algorithm.lora={"rank": 4}', "algorithm.learning_rate=0.03"),
+        ("algorithm.epochs=2", "algorithm.minibatches=2", "algorithm.learning_rate=1e-3"),
+        ("algorithm.advantage=rloo", "algorithm.kl=0.01", "algorithm.entropy=0.001"),
+        ("model.dtype=bfloat16", "algorithm.precision=bfloat16"),
+    ],
+    ids=str,
+)
+def test_a_tiny_model_learns(job_file, tmp_path, settings):
+    run = train(job_file, tmp_path / "runs", "iterations=14", *settings)
+    found = rewards(run)
+    assert np.mean(found[-3:]) > 2 * np.mean(found[:3])
+    event = [event for event in run.events() if event["event"] == "iteration"][-1]
+    assert event["gradient_norm"] > 0
+    assert event["informative"] > 0
+
+
+def test_the_permuted_control_does_not_learn(job_file, tmp_path):
+    run = train(job_file, tmp_path / "runs", "iterations=14", control="permuted")
+    found = rewards(run)
+    assert np.mean(found[-3:]) < 2 * np.mean(found[:3])
+
+
+def test_kill_minus_nine_then_resume_equals_an_undisturbed_run(job_file, tmp_path):
+    job_file.write_text(job_file.read_text().replace("iterations=4", "iterations=30"))
+    calm = train(job_file, tmp_path / "calm")
+    root = tmp_path / "killed"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "proofgym", "train", *map(str, (job_file, "--runs", root))],
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 120
+    while not list(root.glob("*/rollouts/00005.jsonl.gz")) and time.monotonic() < deadline:
+        time.sleep(0.005)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    run = RunDirectory.read(root, "latest")
+    assert sum(event["event"] == "iteration" for event in run.events()) < 30
+    again = RunDirectory.open(root, run.id)
+    load_job(job_file).resume(again)
+    assert digest(run) == digest(calm)
+    iterations = [e["iteration"] for e in run.events() if e["event"] == "iteration"]
+    assert iterations == list(range(30))
+    assert rewards(run) == rewards(calm)
+    with pytest.raises(RunError, match="finished: all 30 iterations"):
+        load_job(job_file).resume(RunDirectory.open(root, run.id))
+
+
+@pytest.mark.parametrize("settings", [(), ('algorithm.lora={"rank": 4}',)], ids=["full", "lora"])
+def test_checkpoints_are_the_models_that_were_sampled_from(job_file, tmp_path, settings):
+    settings = (*settings, "algorithm.keep_last=9", "iterations=5")
+    run = train(job_file, tmp_path / "runs", *settings)
+    assert [it.iteration for it in stored(run.path / "checkpoints")] == [2, 4, 5]
+    exported = export_run(run, 2, tmp_path / "at2")
+    assert exported == digest(run, 2) != digest(run)
+    assert weights_digest(load_model(str(tmp_path / "at2")).model) == exported
+    with pytest.raises(RunError, match="no checkpoint of iteration 3; it has 2, 4, 5"):
+        rebuild(run, 3)
+    # A longer run goes on from these weights: its next attempts are drawn from them.
+    line = next(iter(run.rollouts(4)))
+    engine = Local(device="cpu", threads=1).engine(rebuild(run, 4), 3)
+    prompt = engine.tokenizer.encode(line["prompt"])
+    again = engine.score(prompt, line["token_ids"])
+    assert again == pytest.approx(line["logprobs"], abs=2e-4)
+
+
+def test_dynamic_sampling_tries_more_tasks_until_enough_differ(job_file, tmp_path):
+    text = job_file.read_text().replace(
+        "return text.count(WANTED) / 12", "return float('3' in task.prompt and WANTED in text)"
+    )
+    job_file.write_text(text)
+    settings = ("algorithm.prompts=1", "algorithm.dynamic_sampling=8", "iterations=6")
+    run = train(job_file, tmp_path / "runs", *settings)
+    events = [event for event in run.events() if event["event"] == "iteration"]
+    assert max(event["tasks"] for event in events) > 1
+    assert all(event["informative"] > 0 or event["tasks"] == 8 for event in events)
+    assert any(event["steps"] for event in events)
+
+
+def test_attempts_without_a_score_are_left_out_and_too_many_stop_the_run(job_file, tmp_path):
+    text = job_file.read_text()
+    some = text.replace("    return text", "    if '1' in text: return None\n    return text")
+    job_file.write_text(some)
+    run = train(job_file, tmp_path / "some", "algorithm.max_unscored=0.9")
+    assert any(event.get("unscored") for event in run.events())
+    job_file.write_text(
+        text.replace(
+            "    return text", "    if 'say 2' in task.prompt: return 1.0\n    return None"
+        )
+    )
+    with pytest.raises(RunError, match="above max_unscored = 25%"):
+        train(job_file, tmp_path / "most", "algorithm.prompts=8")
+
+
+def test_an_engine_that_computes_something_else_stops_the_run(job_file, tmp_path, monkeypatch):
+    from proofgym.trainer.trainer import Trainer
+
+    once = Trainer.logprobs
+    monkeypatch.setattr(
+        Trainer, "logprobs", lambda self, *a, **k: [it - 0.01 for it in once(self, *a, **k)]
+    )
+    with pytest.raises(RunError, match=r"disagree .* 0\.01\d* on average \(allowed: 0\.001\)"):
+        train(job_file, tmp_path / "runs")
+
+
+def test_a_gradient_that_is_not_finite_changes_nothing(job_file, tmp_path):
+    text = job_file.read_text().replace(
+        "return text.count(WANTED) / 12", "return 1e30 * text.count(WANTED)"
+    )
+    job_file.write_text(text.replace("group=8", 'group=8, advantage="dr_grpo"'))
+    with pytest.raises(RunError, match=r"gradient of step 1 is (nan|inf)"):
+        train(job_file, tmp_path / "runs")
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"group": 1}, "nothing to compare"),
+        ({"group": 1, "advantage": "reinforce++", "dynamic_sampling": 2}, "group to 2 or more"),
+        ({"advantage": "gropo"}, "did you mean 'grpo'"),
+        ({"aggregation": "token"}, "did you mean 'token_mean'"),
+        ({"clip_dual": 0.5}, "greater than 1"),
+        ({"lora": {"rank": 0}}, "greater than or equal to 1"),
+        ({"betas": (0.9, 1.0)}, "below 1"),
+        ({"lerning_rate": 1.0}, "did you mean 'learning_rate'"),
+    ],
+)
+def test_wrong_settings_are_refused_before_work(settings, words):
+    with pytest.raises(ConfigError, match=words):
+        GRPO(**settings)
+
+
+def test_the_engines_model_asks_for_no_gradients_after_a_run(tiny_model, tmp_path):
+    model = load_model(str(tiny_model)).model
+    run = GRPO(prompts=1).build(model, seed=0, directory=tmp_path, base_digest="")
+    assert all(it.requires_grad for it in model.parameters())
+    run.close()
+    assert not any(it.requires_grad for it in model.parameters())
+    assert torch.is_grad_enabled()
