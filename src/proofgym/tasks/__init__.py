@@ -3,6 +3,7 @@
 from proofgym.tasks.jsonl import from_jsonl
 from proofgym.tasks.lean_core import lean_core
 from proofgym.tasks.named import named
+from proofgym.tasks.python_core import python_core
 from proofgym.tasks.reasoning import countdown, reasoning_gym
 from proofgym.tasks.tasks import Tasks, check_statements
 
@@ -13,5 +14,6 @@ __all__ = [
     "from_jsonl",
     "lean_core",
     "named",
+    "python_core",
     "reasoning_gym",
 ]

@@ -31,6 +31,9 @@ class JsonlTasks(Tasks):
     def describe(self) -> str:
         return self.path
 
+    def files(self) -> list[Path]:
+        return [Path(self.path)]
+
 
 def from_jsonl(
     path: str | Path,

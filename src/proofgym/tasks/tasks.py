@@ -7,6 +7,7 @@ and number is the same for all. Reference answers never become part of a `Task`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from pydantic import Field, field_validator
@@ -74,6 +75,10 @@ class Tasks(Config):
     def describe(self) -> str:
         """What the problems are, in a few words."""
         return type(self).__name__
+
+    def files(self) -> list[Path]:
+        """Files that hold reference answers or hidden tests; no candidate may read them."""
+        return []
 
     def load(self) -> list[Task]:
         """The chosen tasks, in the order of the family.
