@@ -42,23 +42,36 @@ class Config(BaseModel):
 
     def override(self, path: str, text: str) -> Self:
         """Return a copy with one field, named as `algorithm.sigma`, set from its text."""
+        head, rest = self._field(path)
+        current = getattr(self, head)
+        value = current.override(rest, text) if rest else _parse(text)
+        try:
+            return self._with(head, value)
+        except ConfigError:
+            if value != "none":  # a word that some fields have for themselves, as ES.normalise
+                raise
+            return self._with(head, None)
+
+    def replace(self, path: str, value: Any) -> Self:
+        """Return a copy with one field, named as `algorithm.sigma`, set to a value."""
+        head, rest = self._field(path)
+        return self._with(head, getattr(self, head).replace(rest, value) if rest else value)
+
+    def _field(self, path: str) -> tuple[str, str]:
+        """A field's name, and the path within it. Raises ConfigError, naming the nearest."""
         head, _, rest = path.partition(".")
         fields = type(self).model_fields
         if head not in fields:
             raise ConfigError(
                 f"{type(self).__name__} has no field {head!r}; {nearest(head, fields)}"
             )
-        current = getattr(self, head)
-        if rest and not isinstance(current, Config):
+        if rest and not isinstance(getattr(self, head), Config):
             raise ConfigError(f"{type(self).__name__}.{head} has no fields of its own to set")
-        value = current.override(rest, text) if rest else _parse(text)
-        given = {name: getattr(self, name) for name in self.model_fields_set}
-        try:
-            return type(self)(**{**given, head: value})
-        except ConfigError:
-            if value != "none":  # a word that some fields have for themselves, as ES.normalise
-                raise
-            return type(self)(**{**given, head: None})
+        return head, rest
+
+    def _with(self, name: str, value: Any) -> Self:
+        given = {field: getattr(self, field) for field in self.model_fields_set}
+        return type(self)(**{**given, name: value})
 
     def to_json(self) -> dict[str, Any]:
         """The effective configuration as plain JSON values, defaults included."""

@@ -1,0 +1,165 @@
+"""Supervised training on reference answers, as an update rule in the same loop: a control.
+
+Each iteration takes the next tasks of the run's order, as the others do, and makes one step on
+their reference answers. Nothing is sampled or verified; the tokens read count as the iteration's.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+
+from proofgym.algorithms.algorithm import Algorithm, Batch
+from proofgym.engines.engine import Engine
+from proofgym.errors import ConfigError, ModelError, RunError
+from proofgym.tasks.tasks import Tasks
+from proofgym.trainer.options import TrainerOptions
+from proofgym.types import Rollout, Sampling, Task
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from proofgym.trainer.checkpoints import Checkpoint, Checkpoints
+    from proofgym.trainer.sample import Sample
+    from proofgym.trainer.trainer import Tokens, Trainer
+
+
+class Supervised(TrainerOptions, Algorithm):
+    """Cross-entropy of the reference answers' tokens: what the same effort of imitation gives."""
+
+    reference: Tasks | None = None
+    """The tasks with their reference answers; in a comparison None is the run's own tasks."""
+    checkpoint_every: int | None = Field(None, ge=1)
+    """Iterations between checkpoints; None: so that they take a tenth of the time at most."""
+    keep_last: int = Field(2, ge=1)
+    """Newest checkpoints to keep."""
+
+    def build(
+        self,
+        model: Any,
+        *,
+        seed: int,
+        directory: Path,
+        base_digest: str,
+        adapter_digest: str | None = None,
+        control: str | None = None,
+        sampling: Sampling | None = None,
+    ) -> SupervisedRun:
+        """Start a run, or continue the one in `directory` after its last checkpoint."""
+        from proofgym.trainer.checkpoints import DIRECTORY, Checkpoints, stored
+        from proofgym.trainer.trainer import Trainer
+
+        if control is not None:
+            raise ConfigError(f"control = {control!r}: Supervised has no rewards to shuffle")
+        if self.reference is None:
+            raise ConfigError("Supervised.reference must name the tasks with reference answers")
+        place = Path(directory) / DIRECTORY
+        origin = {"base_digest": base_digest, "adapter_digest": adapter_digest, "seed": seed}
+        found = stored(place)
+        if found and any(found[-1].state[name] != value for name, value in origin.items()):
+            raise RunError(f"{found[-1].path} belongs to other weights or another seed")
+        run = SupervisedRun(
+            self,
+            Trainer(model, self, seed=seed),
+            Checkpoints(place, self.keep_last, 0),
+            self.reference.reference_proofs(),
+            origin,
+        )
+        if found:
+            run.restore(found[-1])
+        return run
+
+
+class SupervisedRun:
+    """A running supervised control."""
+
+    def __init__(
+        self,
+        config: Supervised,
+        trainer: Trainer,
+        checkpoints: Checkpoints,
+        answers: Mapping[str, str],
+        origin: Mapping[str, Any],
+    ) -> None:
+        self.config, self.trainer, self.checkpoints = config, trainer, checkpoints
+        self._answers, self._origin = answers, origin
+        self._tokenizer: Any = None
+        self._chosen: list[Task] = []
+        self.iteration = self._saved = 0
+        self._last_save = time.monotonic()
+
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Go on from a checkpoint."""
+        self.trainer.load(checkpoint.tensors(), checkpoint.state["steps"])
+        self.iteration = self._saved = checkpoint.iteration
+
+    def check(self, engine: Engine, prompt: str) -> None:
+        """Take the engine's tokenizer. Raises ModelError where it cannot end an answer."""
+        self._tokenizer = engine.tokenizer
+        if self._tokenizer.eos_token_id is None:
+            raise ModelError("the tokenizer has no end-of-sequence token to teach")
+
+    def batches(self, tasks: Sequence[Task], first: int = 0) -> Iterator[Batch]:
+        """Nothing to generate."""
+        if first == 0:
+            self._chosen = []
+        self._chosen += tasks
+        yield from ()
+
+    def wanting(self, rollouts: Sequence[Rollout]) -> int:
+        return 0
+
+    def update(self, rollouts: Sequence[Rollout]) -> dict[str, float]:
+        """One step on the answers of the tasks that `batches` was given."""
+        samples = [self._sample(task) for task in self._chosen]
+        rate = self.config.learning_rate_schedule.at(self.iteration)
+        tokens = sum(sample.count for sample in samples)
+        for sample in samples:
+            sample.fill("share", 1 / tokens)
+        report = self.trainer.step(samples, _cross_entropy, rate)
+        self.trainer.publish()
+        self.iteration += 1
+        if self._checkpoint_is_due():
+            self._save()
+        return {"tasks": len(samples), "tokens": tokens, **report}
+
+    def close(self) -> None:
+        """Keep what was done, and leave the model with the current weights."""
+        try:
+            if self.iteration > self._saved:
+                self._save()
+        finally:
+            self.checkpoints.close()
+            self.trainer.close()
+
+    def _sample(self, task: Task) -> Sample:
+        """Prompt and answer, tokenised apart as in generation, and the end token."""
+        import numpy as np
+
+        from proofgym.trainer.sample import Sample
+
+        answer = self._tokenizer.encode(self._answers[task.name], add_special_tokens=False)
+        ids = (*answer, self._tokenizer.eos_token_id)
+        prompt = tuple(self._tokenizer.encode(task.prompt))
+        return Sample(prompt, ids, np.ones(len(ids), bool))
+
+    def _checkpoint_is_due(self) -> bool:
+        if every := self.config.checkpoint_every:
+            return self.iteration % every == 0
+        spent = time.monotonic() - self._last_save
+        return self._saved == 0 or spent > 10 * self.checkpoints.seconds
+
+    def _save(self) -> None:
+        state = {"steps": self.trainer.steps, **self._origin}
+        self.checkpoints.save(self.iteration, self.trainer.state(), state, 0.0)
+        self.checkpoints.wait()
+        self._saved, self._last_save = self.iteration, time.monotonic()
+
+
+def _cross_entropy(tokens: Tokens) -> tuple[Tensor, dict[str, Tensor]]:
+    """A batch's part of the mean over all answer tokens of the step."""
+    return -(tokens.logprobs * tokens["share"]).sum(), {}

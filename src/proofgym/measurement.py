@@ -1,0 +1,112 @@
+"""Held-out success while a run goes on: its learning curve, in events of the run's record.
+
+A measurement has an engine of its own over the run's weights, with a seed of its own: training's
+draws do not depend on whether anything is measured, and runs of different seeds face the same ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field, field_validator
+
+from proofgym.budget import spent
+from proofgym.config import Config
+from proofgym.types import Sampling, Task
+
+if TYPE_CHECKING:
+    from proofgym.engines.engine import Engine
+    from proofgym.environments.attempts import Attempts
+    from proofgym.evaluation import Evaluation
+    from proofgym.run_directory import RunDirectory
+
+TASKS = "evaluation.json"
+"""The measured tasks of a run, in the order of the counts in its events."""
+
+
+class Measure(Config):
+    """When and how success on a job's `evaluation` tasks is measured during training."""
+
+    at: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
+    """Shares of the budget (without one, of the iterations); 0 is before the first iteration."""
+    samples: int = Field(1, ge=1)
+    """Attempts at each task."""
+    seed: int = Field(0, ge=0, lt=2**63)
+    """Of the draws; the run's own seed does not matter."""
+    sampling: Sampling | None = None
+    """None: as in training."""
+
+    @field_validator("at")
+    @classmethod
+    def _shares(cls, value: tuple[float, ...]) -> tuple[float, ...]:
+        if not value or list(value) != sorted(set(value)) or not 0 <= value[0] <= value[-1] <= 1:
+            raise ValueError("must be rising shares from 0 to 1, such as (0, 0.5, 1)")
+        return value
+
+
+class Measurement:
+    """The measurements of one run; `look` makes those that are due and not yet recorded."""
+
+    def __init__(
+        self,
+        config: Measure,
+        run: RunDirectory,
+        tasks: Sequence[Task],
+        engine: Engine,
+        attempts: Attempts,
+        sampling: Sampling,
+    ) -> None:
+        self.config, self._run, self._tasks = config, run, list(tasks)
+        self._engine, self._attempts = engine, attempts
+        self._sampling = config.sampling or sampling
+        listed = [
+            {"name": task.name, "topic": task.topic, "difficulty": task.difficulty}
+            for task in self._tasks
+        ]
+        run.write_json(TASKS, {"samples": config.samples, "seed": config.seed, "tasks": listed})
+
+    def look(self, iteration: int, share: float, last: bool = False) -> None:
+        """Measure the weights after `iteration` iterations, where `share` of the work is done.
+
+        `last`: no more work will be done, so that everything is due.
+        """
+        events = self._run.events()
+        known = {at for event in events if event["event"] == "evaluation" for at in event["shares"]}
+        due = [at for at in self.config.at if at not in known and (at <= share or last)]
+        if due:
+            self._record(iteration, due, share, events)
+
+    def _record(
+        self, iteration: int, due: Sequence[float], share: float, events: Sequence[dict[str, Any]]
+    ) -> None:
+        from proofgym.evaluation import evaluate
+
+        result = evaluate(
+            self._engine,
+            self._attempts,
+            self._tasks,
+            self._sampling,
+            samples=self.config.samples,
+            what=f"held-out, {min(share, 1.0):.0%} of the work done",
+        )
+        # The number of the last iteration whose weights these are: a resume that forgets that
+        # iteration forgets its measurement too.
+        self._run.record(
+            "evaluation",
+            iteration=iteration - 1,
+            shares=list(due),
+            **{name: round(value, 3) for name, value in spent(events).items()},
+            **_counts(result),
+        )
+
+
+def _counts(result: Evaluation) -> dict[str, Any]:
+    passed, scored = result.passed_T(), result.scored_T()
+    return {
+        "success": round(float(passed.sum() / max(1, scored.sum())), 6),
+        "passed": passed.tolist(),
+        "scored": scored.tolist(),
+        "unscored": result.unscored(),
+        "evaluation_seconds": round(result.seconds, 3),
+    }
