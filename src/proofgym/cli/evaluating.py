@@ -22,6 +22,10 @@ def evaluate(
     temperature: Annotated[float, typer.Option(help="0 is greedy.", min=0)] = 1.0,
     max_tokens: Annotated[int, typer.Option(help="Longest completion.", min=1)] = 64,
     adapter: Annotated[str | None, typer.Option(help="Warm start merged into the model.")] = None,
+    job: Annotated[
+        Path | None,
+        typer.Option(help="Sample and score as this job file does; default: Lean proofs."),
+    ] = None,
     at: Annotated[int | None, typer.Option(help="For a run: after this many iterations.")] = None,
     seed: int = 0,
     runs: Runs = Path("runs"),
@@ -32,10 +36,11 @@ def evaluate(
     """
     from proofgym.checkpoint import load_model_or_run
     from proofgym.clusters.local import Local
-    from proofgym.environments.attempts import SingleTurn
+    from proofgym.environments.attempts import Attempts, SingleTurn
     from proofgym.environments.lean import Lean, require_statements
     from proofgym.evaluation import evaluate as measure
     from proofgym.job import Model
+    from proofgym.job_file import load_job
     from proofgym.tasks import named
     from proofgym.types import Sampling
 
@@ -45,10 +50,15 @@ def evaluate(
     with as_options():
         sampling = Sampling(temperature=temperature, max_tokens=max_tokens, stop=("\n\n",))
     chosen = named(tasks).load()[:limit]
-    require_statements(chosen)
     cluster = Local()
     workers = cluster.verification_workers()
-    attempts = SingleTurn(Lean().open(workers), workers)
+    if job is None:
+        require_statements(chosen)
+        attempts: Attempts = SingleTurn(Lean().open(workers), workers)
+    else:
+        told = load_job(job)
+        cluster, sampling = told.cluster, told.sampling
+        attempts = told.open_attempts(workers)
     try:
         attempts.prepare(named(tasks))
         loaded = load_model_or_run(cluster, Model(name=model, adapter=adapter), runs, at)

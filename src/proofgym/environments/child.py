@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from proofgym.environments.output import Output
 from proofgym.environments.portable import without_secrets
+from proofgym.sandboxes.processes import descendants
 
 _END_S = 20.0
 
@@ -48,6 +49,10 @@ class Child:
             lifeline.close()
         self.output = Output(reading, what)
         self._ended: str | None = None
+
+    def started(self, pid: int) -> bool:
+        """Whether `pid` is a process that was started here."""
+        return pid in descendants(self._keeper.pid)
 
     def kill(self) -> str:
         """End the process and everything it started; says how it had ended, if it had."""

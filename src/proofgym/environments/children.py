@@ -99,7 +99,7 @@ class Children:
     def __init__(self, craft: Stagecraft, workshop: Workshop, hear: Hear) -> None:
         self._craft, self._workshop, self._hear = craft, workshop, hear
         self._actors: list[Actor] = []
-        self._capacity = -(-craft.at_once // craft.processes)
+        self._most = self._capacity = -(-craft.at_once // craft.processes)
         self._ready: deque[Record] = deque()
         self._suspects: deque[Record] = deque()
         self._benches: dict[int, Bench] = {}
@@ -227,6 +227,8 @@ class Children:
     def _understand(self, actor: Actor, message: Any) -> None:
         kind, number, *rest = message
         if kind == "ready":
+            if not actor.child.started(int(number)):
+                raise ValueError(f"process {number} is none of ours")
             actor.pid, self._failed_starts = int(number), 0
             return
         record = actor.residents.get(number)
@@ -235,7 +237,7 @@ class Children:
         if kind == "over":
             verdict = from_plain(rest[1], time.monotonic() - record.began)
             del actor.residents[number]
-            self._capacity = min(self._capacity + 1, self._craft.at_once)
+            self._capacity = min(self._capacity + 1, self._most)
             self._over(record, verdict)
             return
         life, call, name, arguments = rest
@@ -292,15 +294,18 @@ class Children:
 
     def _replace(self, actor: Actor, noted: int, fault: Fault, message: str, *, sure: bool) -> None:
         """Blame one of a lost process's episodes, or suspect some; the others begin again."""
-        residents = dict(actor.residents)
+        residents = actor.residents
+        if noted in residents:
+            suspects = [noted]
+        else:  # nobody's step; or that of one who is over already, and that nobody else did
+            suspects = list(residents) if noted == 0 else []
         sure = sure or len(residents) == 1
-        suspects = [noted] if noted in residents else list(residents)
         if sure and len(suspects) == 1:
-            record = actor.residents.pop(suspects[0])
+            record = residents.pop(suspects[0])
             self._over(record, unscored(fault, message, time.monotonic() - record.began))
         else:
             for number in suspects:
-                actor.residents[number].suspect = True
+                residents[number].suspect = True
         self._capacity = max(1, self._capacity // 2)
         self._remove(actor)
 
