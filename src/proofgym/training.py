@@ -40,6 +40,7 @@ def train(job: Job, run: RunDirectory, tasks: Sequence[Task], control: str | Non
             adapter_digest=loaded.adapter_digest,
             control=control,
             sampling=job.sampling,
+            ranks=job.cluster.ranks,
         )
         try:
             algorithm.check(engine, tasks[0].prompt)

@@ -174,14 +174,14 @@ def test_loss_and_gradients_are_those_of_trl(name, share, tmp_path):
     expected = trainer._compute_loss(trainer.model, inputs)
     expected.backward()
     value = 0.0
-    for rows in run.trainer._batches(samples):
-        part, _ = run._loss(run.trainer._tokens(model, rows, samples, sampling.temperature))
+    for rows, _ in run.trainer._batches(samples):
+        part, _ = run._loss(run.trainer._tokens(run.trainer.policy.scorer, rows, samples))
         part.backward()
         value += float(part.detach())
 
     assert value == pytest.approx(float(expected.detach()), rel=1e-5, abs=1e-7)
     twin = dict(trainer.model.named_parameters())
-    for tensor, parameter in run.trainer.policy.model.named_parameters():
+    for tensor, parameter in run.trainer.policy.trained.items():
         wanted = twin[tensor].grad
         scale = float(wanted.abs().max())
         assert scale > 0

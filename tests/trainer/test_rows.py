@@ -94,8 +94,8 @@ def test_gradients_do_not_depend_on_how_a_step_is_cut(tokens, share):
     def gradients(options):
         model = tiny_models.build_model()
         trainer = Trainer(model, options)
-        for batch in trainer._batches(samples):
-            trainer._tokens(trainer.policy.model, batch, samples, 1.0).logprobs.sum().backward()
+        for batch, _ in trainer._batches(samples):
+            trainer._tokens(trainer.policy.scorer, batch, samples).logprobs.sum().backward()
         return [parameter.grad for parameter in trainer.policy.trained.values()]
 
     whole = gradients(TrainerOptions(share_prompts=False))

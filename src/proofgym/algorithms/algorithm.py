@@ -79,6 +79,8 @@ class Algorithm(Config):
         adapter_digest: str | None = None,
         control: str | None = None,
         sampling: Sampling | None = None,
+        ranks: int = 1,
     ) -> AlgorithmRun:
-        """Start, or continue from what `directory` holds."""
+        """Start, or continue from what `directory` holds. Gradients are trained by `ranks`
+        processes, one a device."""
         raise TypeError(f"{type(self).__name__} does not say how it is built")

@@ -116,6 +116,7 @@ class ES(Algorithm):
         adapter_digest: str | None = None,
         control: str | None = None,
         sampling: Sampling | None = None,
+        ranks: int = 1,
     ) -> ESRun:
         """Start a run, or continue the one in `directory` after its last durable iteration.
 

@@ -136,6 +136,7 @@ class GRPO(TrainerOptions, Algorithm):
         adapter_digest: str | None = None,
         control: str | None = None,
         sampling: Sampling | None = None,
+        ranks: int = 1,
     ) -> GRPORun:
         """Start a run, or continue the one in `directory` after its last checkpoint.
 
@@ -143,7 +144,7 @@ class GRPO(TrainerOptions, Algorithm):
         shuffles the rewards within each group: a run that should not learn.
         """
         from proofgym.trainer.checkpoints import DIRECTORY, Checkpoints, stored
-        from proofgym.trainer.trainer import Trainer
+        from proofgym.trainer.start import start
 
         if control not in (None, "permuted"):
             raise ConfigError(f"control = {control!r}: {nearest(control, ['permuted'])}")
@@ -159,8 +160,13 @@ class GRPO(TrainerOptions, Algorithm):
         found = stored(place)
         if found:
             _require_same(found[-1], origin)
-        trainer = Trainer(
-            model, self, seed=seed, temperature=sampling.temperature, reference=self.kl > 0
+        trainer = start(
+            model,
+            self,
+            seed=seed,
+            temperature=sampling.temperature,
+            reference=self.kl > 0,
+            ranks=ranks,
         )
         checkpoints = Checkpoints(place, self.keep_last, self.keep_best)
         run = GRPORun(self, trainer, checkpoints, sampling, origin)

@@ -48,10 +48,11 @@ class Supervised(TrainerOptions, Algorithm):
         adapter_digest: str | None = None,
         control: str | None = None,
         sampling: Sampling | None = None,
+        ranks: int = 1,
     ) -> SupervisedRun:
         """Start a run, or continue the one in `directory` after its last checkpoint."""
         from proofgym.trainer.checkpoints import DIRECTORY, Checkpoints, stored
-        from proofgym.trainer.trainer import Trainer
+        from proofgym.trainer.start import start
 
         if control is not None:
             raise ConfigError(f"control = {control!r}: Supervised has no rewards to shuffle")
@@ -64,7 +65,7 @@ class Supervised(TrainerOptions, Algorithm):
             raise RunError(f"{found[-1].path} belongs to other weights or another seed")
         run = SupervisedRun(
             self,
-            Trainer(model, self, seed=seed),
+            start(model, self, seed=seed, temperature=1.0, reference=False, ranks=ranks),
             Checkpoints(place, self.keep_last, 0),
             self.reference.reference_proofs(),
             origin,

@@ -24,6 +24,8 @@ class Local(Config):
     """Verifications at once; None is one a core, at most 32."""
     threads: int | None = Field(None, ge=1)
     """CPU threads of the model; None is one a core. Results depend on it in the last bits."""
+    ranks: int = Field(1, ge=1)
+    """Processes that train gradients together, one a GPU (FSDP2); the engine is on the first."""
     max_batch: int = Field(256, ge=1)
     """Most sequences decoded together."""
 

@@ -18,12 +18,21 @@ from torch import Tensor
 
 from proofgym.trainer.lora import adapt, base_weights, factors, merged
 from proofgym.trainer.options import LoRA
+from proofgym.trainer.scorer import Scorer
 
 
 class Policy:
     """A trainable model over `engine_model`'s weights."""
 
-    def __init__(self, engine_model: Any, lora: LoRA | None, seed: int, reference: bool) -> None:
+    def __init__(
+        self,
+        engine_model: Any,
+        lora: LoRA | None,
+        seed: int,
+        reference: bool,
+        own: bool = False,
+    ) -> None:
+        """`reference` keeps the weights as they are; `own` shares no tensor that is trained."""
         self.stored: torch.dtype = engine_model.dtype
         """The engine's precision."""
         self._engine = dict(engine_model.named_parameters())
@@ -31,31 +40,39 @@ class Policy:
         if lora is not None:
             self._adapted = adapt(_twin(engine_model), lora, seed, "lora")
             _own_base_weights(self._adapted)
-            self.model = self._adapted.get_base_model()
-        elif engine_model.dtype == torch.float32:
-            self.model = _twin(engine_model)
+            model = self._adapted.get_base_model()
+        elif engine_model.dtype == torch.float32 and not own:
+            model = _twin(engine_model).requires_grad_(True)
         else:
-            self.model = copy.deepcopy(engine_model).float()
+            model = copy.deepcopy(engine_model).float().requires_grad_(True)
+        self.scorer = Scorer(model)
         self._reference = None
         if reference and lora is None:
-            self._reference = copy.deepcopy(engine_model).requires_grad_(False)
-        if lora is None:
-            self.model.requires_grad_(True)
-        self.trained: dict[str, Any] = {
+            self._reference = Scorer(copy.deepcopy(engine_model).requires_grad_(False))
+
+    @property
+    def scorers(self) -> list[Scorer]:
+        """The one that is trained, and the reference if it has tensors of its own."""
+        return [self.scorer] + ([self._reference] if self._reference else [])
+
+    @property
+    def trained(self) -> dict[str, Any]:
+        """What the optimiser changes, by name in the model."""
+        return {
             name: parameter
-            for name, parameter in self.model.named_parameters()
+            for name, parameter in self.scorer.model.named_parameters()
             if parameter.requires_grad
         }
-        """What the optimiser changes, by name in `model`."""
 
     @contextmanager
-    def reference(self) -> Iterator[Any]:
+    def reference(self) -> Iterator[Scorer]:
         """The model before any training."""
-        if self._adapted is None:
-            yield self._reference
-        else:
+        if self._adapted is not None:
             with self._adapted.disable_adapter():
-                yield self.model
+                yield self.scorer
+        else:
+            assert self._reference is not None, "Policy(reference=True) keeps one"
+            yield self._reference
 
     @torch.no_grad()
     def publish(self) -> int:
@@ -69,7 +86,7 @@ class Policy:
             return written
         for name, parameter in self.trained.items():
             if self._engine[name] is not parameter:
-                self._engine[name].copy_(parameter)
+                self._engine[name].copy_(whole(parameter))
                 written += 1
         return written
 
@@ -79,18 +96,9 @@ class Policy:
             parameter.requires_grad_(False)
 
 
-def _twin(model: Any) -> Any:
-    """Modules of their own over the very same tensors."""
-    shared = [*model.parameters(), *model.buffers()]
-    return copy.deepcopy(model, {id(tensor): tensor for tensor in shared})
-
-
-def _own_base_weights(adapted: Any) -> None:
-    """Below the factors, copies: the engine's matrices will hold the merged weights."""
-    for module in adapted.get_base_model().modules():
-        if hasattr(module, "lora_A"):
-            weight: Tensor = module.base_layer.weight
-            module.base_layer.weight = torch.nn.Parameter(weight.detach().clone(), False)
+def whole(tensor: Tensor) -> Tensor:
+    """A tensor in one piece; where it is in shards, every rank must ask for it together."""
+    return tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor
 
 
 @torch.no_grad()
@@ -107,3 +115,17 @@ def restore(model: Any, weights: Mapping[str, Tensor], lora: Mapping[str, Any] |
         if mark:
             base, left = parameters[f"{tensor}.weight"], weights[f"{tensor}.lora_B.{rest}"]
             base.copy_(merged(base, left.to(base.device), right.to(base.device), scale))
+
+
+def _twin(model: Any) -> Any:
+    """Modules of their own over the very same tensors."""
+    shared = [*model.parameters(), *model.buffers()]
+    return copy.deepcopy(model, {id(tensor): tensor for tensor in shared})
+
+
+def _own_base_weights(adapted: Any) -> None:
+    """Below the factors, copies: the engine's matrices will hold the merged weights."""
+    for module in adapted.get_base_model().modules():
+        if hasattr(module, "lora_A"):
+            weight: Tensor = module.base_layer.weight
+            module.base_layer.weight = torch.nn.Parameter(weight.detach().clone(), False)

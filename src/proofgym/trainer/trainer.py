@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from proofgym.errors import ModelError, RunError
-from proofgym.trainer.logprobs import logprobs
 from proofgym.trainer.options import TrainerOptions
-from proofgym.trainer.policy import Policy
+from proofgym.trainer.policy import Policy, whole
 from proofgym.trainer.rows import Row, lay_out, microbatches
 from proofgym.trainer.sample import Sample
+from proofgym.trainer.scorer import Scorer
 
 
 @dataclass(slots=True)
@@ -62,13 +63,10 @@ class Trainer:
         reference: bool = False,
     ) -> None:
         self.options, self.temperature = options, temperature or 1.0
-        self.policy = Policy(engine_model, options.lora, seed, reference)
-        self.device = next(iter(self.policy.trained.values())).device
+        self.device = next(engine_model.parameters()).device
+        self.policy = self._make_policy(engine_model, seed, reference)
         self.steps = 0
         """Optimiser steps taken."""
-        if options.gradient_checkpointing:
-            for layer in self.policy.model.model.layers:
-                layer.forward = functools.partial(checkpoint, layer.forward, use_reentrant=False)
         self.optimiser = torch.optim.AdamW(
             self.policy.trained.values(),
             lr=options.learning_rate,
@@ -85,16 +83,15 @@ class Trainer:
         """
         self.optimiser.zero_grad(set_to_none=True)
         sums: dict[str, Tensor] = {}
-        for batch in self._batches(samples):
+        for batch, counts in self._batches(samples):
             with self._memory():
-                value, report = loss(
-                    self._tokens(self.policy.model, batch, samples, self.temperature)
-                )
-                value.backward()  # type: ignore[no-untyped-call]
+                value, report = loss(self._tokens(self.policy.scorer, batch, samples))
+                self._backward(value * counts)
             for name, number in {"loss": value, **report}.items():
-                sums[name] = sums.get(name, torch.zeros_like(number)) + number.detach()
+                sums[name] = sums.get(name, 0) + number.detach() * counts
         if not sums:
             return {"loss": 0.0, "gradient_norm": 0.0}
+        sums = self._over_ranks(sums)
         norm = self._clip()
         for group in self.optimiser.param_groups:
             group["lr"] = self.options.learning_rate * rate
@@ -108,95 +105,133 @@ class Trainer:
         samples: Sequence[Sample],
         reference: bool = False,
         temperature: float | None = None,
-    ) -> list[np.ndarray[Any, np.dtype[np.float32]]]:
+    ) -> list[NDArray[np.float32]]:
         """Log-probability of each sample's drawn tokens, (N,) each, under the weights in training
         or those before any; at the sampling temperature unless another is given."""
-        heat = self.temperature if temperature is None else temperature
-        found: list[Any] = [np.zeros(0, np.float32) for _ in samples]
-        for batch in self._batches(samples):
-            with self._memory():
-                if reference:
-                    with self.policy.reference() as model:
-                        values = self._tokens(model, batch, samples, heat).logprobs
-                else:
-                    values = self._tokens(self.policy.model, batch, samples, heat).logprobs
-            listed, start = values.cpu().numpy(), 0
-            for place in (place for row in batch for place in row.samples):
-                found[place] = listed[start : start + samples[place].count]
+        found: dict[int, NDArray[np.float32]] = {}
+        for batch, counts in self._batches(samples):
+            with self._memory(), self._scorer(reference) as scorer:
+                values = self._tokens(scorer, batch, samples, temperature).logprobs.cpu().numpy()
+            start = 0
+            for place in (place for row in batch for place in row.samples if counts):
+                found[place] = values[start : start + samples[place].count]
                 start += samples[place].count
-        return found
+        found = self._from_ranks(found)
+        return [found.get(place, np.zeros(0, np.float32)) for place in range(len(samples))]
 
     def publish(self) -> int:
         """Give the engine the current weights; returns how many tensors that wrote."""
         return self.policy.publish()
 
     def state(self) -> dict[str, Tensor]:
-        """Trained weights and the optimiser's moments, by kind and name; the very tensors."""
+        """Trained weights and the optimiser's moments, by kind and name."""
         found: dict[str, Tensor] = {}
         for name, parameter in self.policy.trained.items():
-            found[f"weight/{name}"] = parameter.detach()
+            found[f"weight/{name}"] = whole(parameter.detach())
             held = self.optimiser.state.get(parameter, {})
             if held:
-                found[f"first/{name}"] = held["exp_avg"]
-                found[f"second/{name}"] = held["exp_avg_sq"]
+                found[f"first/{name}"] = whole(held["exp_avg"])
+                found[f"second/{name}"] = whole(held["exp_avg_sq"])
         return found
 
     @torch.no_grad()
-    def load(self, state: dict[str, Tensor], steps: int) -> None:
+    def load(self, state: Mapping[str, Tensor], steps: int) -> None:
         """Go on from what `state` gave after so many steps, and publish it. Raises RunError where
         it belongs to other weights."""
-        wanted = {f"weight/{name}" for name in self.policy.trained}
-        if wanted != {name for name in state if name.startswith("weight/")}:
+        trained = self.policy.trained
+        if set(trained) != {n.removeprefix("weight/") for n in state if n.startswith("weight/")}:
             raise RunError("the checkpoint holds other tensors than this job trains")
         self.steps = steps
-        for name, parameter in self.policy.trained.items():
-            parameter.copy_(state[f"weight/{name}"])
-            if f"first/{name}" in state:
-                self.optimiser.state[parameter] = {
-                    "step": torch.tensor(float(steps), device=_step_device(parameter)),
-                    "exp_avg": state[f"first/{name}"].to(parameter.device).clone(),
-                    "exp_avg_sq": state[f"second/{name}"].to(parameter.device).clone(),
-                }
-        self.publish()
+        for name, parameter in trained.items():
+            self._put(parameter, state[f"weight/{name}"])
+            if f"first/{name}" not in state:
+                continue
+            first, second = torch.zeros_like(parameter), torch.zeros_like(parameter)
+            self._put(first, state[f"first/{name}"])
+            self._put(second, state[f"second/{name}"])
+            count = torch.tensor(float(steps), device=self.device)
+            self.optimiser.state[parameter] = {
+                "step": count,
+                "exp_avg": first,
+                "exp_avg_sq": second,
+            }
+        self.policy.publish()
 
     def close(self) -> None:
+        """Give back what is held; the engine's model keeps its weights."""
         self.policy.close()
 
-    def _batches(self, samples: Sequence[Sample]) -> list[list[Row]]:
-        width = self.policy.model.config.hidden_size
+    @property
+    def exact(self) -> bool:
+        """Whether everything, the engine's weights too, is in float32."""
+        return not self._low and self.policy.stored == torch.float32
+
+    def _make_policy(self, engine_model: Any, seed: int, reference: bool) -> Policy:
+        policy = Policy(engine_model, self.options.lora, seed, reference)
+        self._prepare_layers(policy)
+        return policy
+
+    def _prepare_layers(self, policy: Policy) -> None:
+        if self.options.gradient_checkpointing:
+            for layer in policy.scorer.model.model.layers:
+                layer.forward = functools.partial(checkpoint, layer.forward, use_reentrant=False)
+
+    def _batches(self, samples: Sequence[Sample]) -> list[tuple[list[Row], float]]:
+        """What to compute here, and whether it counts (1) or only keeps other ranks company (0)."""
+        width = self.policy.scorer.model.config.hidden_size
         rows = lay_out(samples, width, self.options.share_prompts)
-        return microbatches(rows, self.options.micro_tokens)
+        return [(batch, 1.0) for batch in microbatches(rows, self.options.micro_tokens)]
+
+    def _backward(self, loss: Tensor) -> None:
+        loss.backward()  # type: ignore[no-untyped-call]
+
+    def _over_ranks(self, sums: dict[str, Tensor]) -> dict[str, Tensor]:
+        return sums
+
+    def _from_ranks(self, found: dict[int, Any]) -> dict[int, Any]:
+        return found
+
+    def _put(self, held: Tensor, value: Tensor) -> None:
+        """Overwrite a tensor with a whole one."""
+        held.copy_(value)
 
     def _clip(self) -> float:
         norm = torch.nn.utils.clip_grad_norm_(
             self.policy.trained.values(), self.options.clip_norm, foreach=True
         )
-        if not math.isfinite(float(norm)):
+        found = float(whole(norm))
+        if not math.isfinite(found):
             self.optimiser.zero_grad(set_to_none=True)
             raise RunError(
-                f"the gradient of step {self.steps + 1} is {float(norm)}; lower the learning rate. "
+                f"the gradient of step {self.steps + 1} is {found}; lower the learning rate. "
                 "Nothing was updated"
             )
-        return float(norm)
+        return found
+
+    @contextmanager
+    def _scorer(self, reference: bool) -> Iterator[Scorer]:
+        if reference:
+            with self.policy.reference() as scorer:
+                yield scorer
+        else:
+            yield self.policy.scorer
 
     def _tokens(
-        self, model: Any, batch: Sequence[Row], samples: Sequence[Sample], temperature: float
+        self,
+        scorer: Scorer,
+        batch: Sequence[Row],
+        samples: Sequence[Sample],
+        temperature: float | None = None,
     ) -> Tokens:
-        ids_BT, positions_BT, mask_B1TT = _inputs(batch, self.device)
+        heat = self.temperature if temperature is None else temperature
+        places = [(number, column) for number, row in enumerate(batch) for column in row.columns]
+        targets = [target for row in batch for target in row.targets]
         with self._autocast():
-            hidden_BTD = model.model(
-                ids_BT, attention_mask=mask_B1TT, position_ids=positions_BT, use_cache=False
-            ).last_hidden_state
-            places = [
-                (number, column) for number, row in enumerate(batch) for column in row.columns
-            ]
-            rows_K, columns_K = torch.tensor(places, device=self.device).T
-            targets_K = torch.tensor([t for row in batch for t in row.targets], device=self.device)
-            logprobs_K, entropy_K = logprobs(
-                hidden_BTD[rows_K, columns_K],
-                model.get_output_embeddings(),
-                targets_K,
-                temperature,
+            logprobs_K, entropy_K = scorer(
+                *_inputs(batch, self.device),
+                torch.tensor(places, device=self.device),
+                torch.tensor(targets, device=self.device),
+                heat,
             )
         held = [samples[place] for row in batch for place in row.samples]
         counts = torch.tensor([sample.count for sample in held])
@@ -213,11 +248,6 @@ class Trainer:
         )
 
     @property
-    def exact(self) -> bool:
-        """Whether everything, the engine's weights too, is in float32."""
-        return not self._low and self.policy.stored == torch.float32
-
-    @property
     def _low(self) -> bool:
         automatic = self.options.precision == "auto" and self.device.type == "cuda"
         return automatic or self.options.precision == "bfloat16"
@@ -225,29 +255,16 @@ class Trainer:
     def _autocast(self) -> AbstractContextManager[Any]:
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self._low)
 
-    def _memory(self) -> AbstractContextManager[Any]:
-        return _Memory(self.options.micro_tokens)
-
-
-class _Memory:
-    """Says what to do where memory runs out."""
-
-    def __init__(self, tokens: int) -> None:
-        self._tokens = tokens
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if isinstance(error, torch.OutOfMemoryError):
+    @contextmanager
+    def _memory(self) -> Iterator[None]:
+        """Says what to do where memory runs out."""
+        try:
+            yield
+        except torch.OutOfMemoryError as error:
             raise ModelError(
-                f"training ran out of memory; lower micro_tokens (now {self._tokens}), set "
-                "gradient_checkpointing=True or train a LoRA"
+                f"training ran out of memory; lower micro_tokens (now {self.options.micro_tokens})"
+                ", set gradient_checkpointing=True or train a LoRA"
             ) from error
-
-
-def _step_device(parameter: Tensor) -> torch.device:
-    """A fused optimiser counts its steps where the parameter is."""
-    return parameter.device
 
 
 def _inputs(batch: Sequence[Row], device: torch.device) -> tuple[Tensor, Tensor, Tensor | None]:
@@ -255,15 +272,13 @@ def _inputs(batch: Sequence[Row], device: torch.device) -> tuple[Tensor, Tensor,
     where that is every token before it."""
     longest = len(batch[0].ids)
     ids = torch.tensor([row.ids + [0] * (longest - len(row.ids)) for row in batch])
-    positions = torch.tensor(
-        [row.positions + [0] * (longest - len(row.ids)) for row in batch], device=device
-    )
+    positions = torch.tensor([row.positions + [0] * (longest - len(row.ids)) for row in batch])
+    ids_BT, positions_BT = ids.to(device), positions.to(device)
     if all(len(row.samples) == 1 for row in batch):
-        return ids.to(device), positions, None
-    owners_BT = torch.tensor(
-        [row.owners + [-1] * (longest - len(row.ids)) for row in batch], device=device
-    )
+        return ids_BT, positions_BT, None
+    owners = torch.tensor([row.owners + [-1] * (longest - len(row.ids)) for row in batch])
+    owners_BT = owners.to(device)
     keys_B1T, queries_BT1 = owners_BT[:, None, :], owners_BT[:, :, None]
     sees = (keys_B1T == 0) | (keys_B1T == queries_BT1)
     causal = torch.ones(longest, longest, dtype=torch.bool, device=device).tril()
-    return ids.to(device), positions, (sees & causal)[:, None]
+    return ids_BT, positions_BT, (sees & causal)[:, None]
