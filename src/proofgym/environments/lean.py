@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import threading
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from pydantic import Field, field_validator
 
 from proofgym.config import Config
 from proofgym.errors import SandboxError, TaskError
-from proofgym.tasks.tasks import Tasks, check_statements
-from proofgym.types import Level, Task, Verdict
+from proofgym.formats import Format, format_named
+from proofgym.tasks.tasks import Tasks
+from proofgym.types import Level, Status, Task, Verdict
 
 
 class Lean(Config):
@@ -71,16 +73,20 @@ class Lean(Config):
         limits = Limits(
             wall_s=3 * self.timeout, cpu_s=self.timeout, memory_bytes=self.memory_mb << 20
         )
-        checker = LeanChecker(
-            toolchain,
-            sandbox,
-            limits,
-            self.header,
-            level=self.level,
-            goals=self.goals,
-            heartbeats=self.heartbeats,
-        )
-        return LeanJudge(checker, f"{toolchain.describe()}, sandbox {sandbox.name}")
+
+        def make(header: str) -> LeanChecker:
+            return LeanChecker(
+                toolchain,
+                sandbox,
+                limits,
+                header,
+                level=self.level,
+                goals=self.goals,
+                heartbeats=self.heartbeats,
+            )
+
+        description = f"{toolchain.describe()}, sandbox {sandbox.name}"
+        return LeanJudge(make(self.header), description, self.header, make)
 
 
 def require_statements(tasks: Iterable[Task]) -> None:
@@ -99,20 +105,79 @@ class Checker(Protocol):
 
 
 class LeanJudge:
-    """Hands the task's trusted statement and the model's proof to a checker."""
+    """Hands the task's trusted statement and the model's proof to a checker.
 
-    def __init__(self, checker: Checker, description: str) -> None:
+    Args:
+        checker: for tasks without a header of their own.
+        description: of the Lean behind it.
+        header: what that checker has before every statement.
+        make: a checker with another header; without it, tasks with one are refused.
+    """
+
+    def __init__(
+        self,
+        checker: Checker,
+        description: str,
+        header: str = "",
+        make: Callable[[str], Checker] | None = None,
+    ) -> None:
         self.checker, self._description = checker, description
+        self._make, self._lock = make, threading.Lock()
+        self._checkers = {header.strip(): checker}
 
     def prepare(self, tasks: Tasks) -> None:
         """Have Lean elaborate every statement; the first it refuses is named with file and line."""
-        check_statements(tasks, self.checker)
+        for problem in tasks.chosen():
+            data = problem.task.data
+            if "statement" not in data:
+                continue
+            try:
+                checker = self.checker_of(problem.task)
+            except TaskError as error:
+                raise problem.error(str(error)) from None
+            if _format(problem.task).whole and not hasattr(checker, "check_answer"):
+                raise problem.error(f"needs a Lean of this machine for format {data['format']!r}")
+            try:
+                checker.check_statement(data["statement"])
+            except TaskError as error:
+                raise problem.error(f"has a statement that Lean refuses: {error}") from None
 
     def judge(self, task: Task, text: str) -> Verdict:
-        return self.checker.check(task.data["statement"], text)
+        form, statement = _format(task), task.data["statement"]
+        answer = form.read(text, task.data.get("header", ""))
+        if answer is None:
+            return Verdict(Status.FAILED, 0.0, "the thinking does not end; there is no answer")
+        checker = self.checker_of(task)
+        if form.whole:
+            return checker.check_answer(statement, answer)  # type: ignore[attr-defined]
+        return checker.check(statement, text if form.name == "plain" else answer)
+
+    def checker_of(self, task: Task) -> Checker:
+        """The checker with the task's own header, if it has one.
+
+        Raises:
+            TaskError: this Lean cannot have another header.
+        """
+        header = task.data.get("header")
+        if header is None:
+            return self.checker
+        with self._lock:
+            key = header.strip()
+            if key not in self._checkers:
+                if self._make is None:
+                    raise TaskError(
+                        f"has a header of its own, which this Lean has not: {key!r:.80}"
+                    )
+                self._checkers[key] = self._make(header)
+            return self._checkers[key]
 
     def describe(self) -> str:
         return self._description
 
     def close(self) -> None:
-        self.checker.close()
+        for checker in self._checkers.values():
+            checker.close()
+
+
+def _format(task: Task) -> Format:
+    return format_named(task.data.get("format", "plain"))

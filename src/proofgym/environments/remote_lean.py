@@ -65,17 +65,20 @@ class RemoteLean(Config):
         if lean:
             from proofgym.lean.client import RemoteChecker
 
-            return LeanJudge(RemoteChecker(poster), f"{self.url}: {lean}")
+            return LeanJudge(RemoteChecker(poster), f"{self.url}: {lean}", self.header)
         from proofgym.lean.checker import LeanChecker
         from proofgym.lean.kimina import KiminaRunner, RemoteToolchain
         from proofgym.sandboxes import Limits
 
         self._ask_health(poster)
         limits = Limits(wall_s=self.timeout, cpu_s=self.timeout)
-        checker = LeanChecker(
-            RemoteToolchain(self.url), None, limits, self.header, runner=KiminaRunner(poster)
-        )
-        return LeanJudge(checker, f"{self.url}: kimina-lean-server")
+
+        def make(header: str) -> LeanChecker:
+            toolchain, runner = RemoteToolchain(self.url), KiminaRunner(poster)
+            return LeanChecker(toolchain, None, limits, header, runner=runner)
+
+        description = f"{self.url}: kimina-lean-server"
+        return LeanJudge(make(self.header), description, self.header, make)
 
     def _ask_info(self, poster: Poster) -> str:
         """What Lean a proofgym server has; empty if it is none and need not be one."""
