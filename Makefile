@@ -36,9 +36,11 @@ bench: $(DEVELOP)
 	$(BIN)/python benchmarks/es_speed.py
 	$(BIN)/python benchmarks/rebuild.py
 	$(BIN)/python benchmarks/population_decode.py
+	$(BIN)/python benchmarks/grpo_speed.py
 	$(BIN)/python benchmarks/sandbox_start.py
 	$(BIN)/python benchmarks/verify_throughput.py --count 960 --subset 96 --batches 3
 	$(BIN)/python benchmarks/faults.py --seconds 60
+	$(BIN)/python benchmarks/reward_faults.py
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
