@@ -1,0 +1,119 @@
+"""The runs of a comparison, and how far each is, as its directory says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from proofgym.budget import spent
+from proofgym.comparison.experiment import Experiment
+from proofgym.comparison.variant import Variant
+from proofgym.errors import RunError
+from proofgym.job import Job, changed
+from proofgym.progress import duration
+from proofgym.run_directory import RunDirectory
+
+RUNS = "runs"
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """One variant with one seed."""
+
+    variant: Variant
+    seed: int
+    job: Job
+    path: Path
+
+    @property
+    def id(self) -> str:
+        return self.path.name
+
+    @property
+    def directory(self) -> RunDirectory:
+        return RunDirectory(self.path)
+
+    @property
+    def begun(self) -> bool:
+        return (self.path / "job.json").exists()
+
+    @property
+    def finished(self) -> bool:
+        return self.begun and self.directory.finished()
+
+    def spent(self) -> float:
+        """What it has used of its budget, at most all of it."""
+        if not self.begun:
+            return 0.0
+        return min(self.job.budget.amount, self.job.budget.spent(self.directory.events()))
+
+
+def plan(experiment: Experiment, directory: Path) -> list[PlannedRun]:
+    """All runs: the first seed of every variant first, so that something can be compared early."""
+    return [
+        PlannedRun(
+            chosen,
+            seed,
+            experiment.job_of(chosen, seed),
+            directory / RUNS / f"{chosen.slug}-seed{seed}",
+        )
+        for seed in experiment.seeds
+        for chosen in experiment.variants_named()
+    ]
+
+
+def refuse_changed(runs: list[PlannedRun]) -> None:
+    """Runs that are there must be those that are asked for. Raises RunError, naming the change."""
+    for run in runs:
+        if not run.begun:
+            continue
+        stored = run.directory.read_json("job.json")
+        different = changed(stored["job"], run.job.to_json())
+        if stored["control"] != run.variant.control:
+            different.append(f"control {stored['control']!r} -> {run.variant.control!r}")
+        if different:
+            raise RunError(
+                f"{run.path} was made with other settings: {', '.join(different)}. Give the "
+                "comparison another name, or remove that run's directory"
+            )
+
+
+def describe(experiment: Experiment, runs: list[PlannedRun], jobs: int) -> Iterator[str]:
+    """What would be done, line by line."""
+    tasks = (experiment.evaluation or experiment.job.evaluation).load()  # type: ignore[union-attr]
+    attempts = len(experiment.at) * len(tasks) * experiment.samples
+    variants = experiment.variants_named()
+    yield (
+        f"{experiment.name}: {len(variants)} variants x {len(experiment.seeds)} seeds = "
+        f"{len(runs)} runs of {experiment.budget} each"
+    )
+    for chosen in variants:
+        settings = ", ".join(f"{path} = {text}" for path, text in chosen.labels.items())
+        yield f"  {chosen.name}: {settings or 'the job as it is'}"
+    yield (
+        f"held-out: {len(tasks)} tasks x {experiment.samples} attempts at "
+        f"{', '.join(f'{at:.0%}' for at in experiment.at)} of the budget: {attempts:,} attempts "
+        "a run, not counted in it"
+    )
+    done = sum(run.finished for run in runs)
+    begun = sum(run.begun for run in runs) - done
+    yield f"{done} finished, {begun} begun, {len(runs) - done - begun} to start; {jobs} at a time"
+    yield _estimate(experiment, runs, jobs)
+    if experiment.budget.kind == "seconds" and jobs > 1:
+        yield f"note: with {jobs} runs at a time each gets less done in its wall time"
+
+
+def _estimate(experiment: Experiment, runs: list[PlannedRun], jobs: int) -> str:
+    """Time left, from what the runs that are there took for what they spent."""
+    left = sum(run.job.budget.amount - run.spent() for run in runs if not run.finished)
+    events = [run.directory.events() for run in runs if run.begun]
+    used = sum(experiment.budget.spent(it) for it in events)
+    seconds = sum(spent(it)["seconds"] for it in events)
+    measuring = sum(e.get("evaluation_seconds", 0) for it in events for e in it)
+    if experiment.budget.kind == "seconds" and not used:
+        return f"estimate: {duration(left / jobs)} of training, and the measurements"
+    if not used:
+        return "estimate: none until a run has begun"
+    each = (seconds + measuring) / used
+    return f"estimate: {duration(left * each / jobs)}, at the rate of the runs so far"

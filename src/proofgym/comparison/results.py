@@ -1,0 +1,198 @@
+"""Every number of a comparison's report, from the records of its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from proofgym.comparison.decomposition import Part, decompose, is_full_grid
+from proofgym.comparison.experiment import Experiment, factors
+from proofgym.comparison.intervals import Estimate, holm, two_way
+from proofgym.comparison.record import Record, costs, noise, tables
+from proofgym.comparison.variant import Variant
+
+
+@dataclass
+class VariantResult:
+    """What a variant's finished runs show."""
+
+    variant: Variant
+    records: list[Record]
+    """All of its runs, finished or not."""
+    finished: list[Record]
+    success: dict[int, Estimate] = field(default_factory=dict)
+    """Final pass@k by k."""
+    start: Estimate | None = None
+    gain: Estimate | None = None
+    """Of pass@1 since before the first iteration."""
+    gain_p: float = 1.0
+    """Corrected over the variants."""
+    groups: dict[str, dict[str, Estimate]] = field(default_factory=dict)
+    """Final pass@1 by `topic` and `difficulty`, then by its value."""
+    costs: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Pair:
+    """Two variants, over the seeds with which both are finished."""
+
+    one: str
+    other: str
+    difference: Estimate
+    """Of final pass@1: one minus other."""
+    p: float = 1.0
+    """Corrected over the pairs."""
+
+
+@dataclass
+class Results:
+    """All of it."""
+
+    experiment: Experiment
+    records: list[Record]
+    variants: list[VariantResult]
+    pairs: list[Pair]
+    parts: list[Part]
+    """Variance decomposition; empty where the design allows none."""
+    part_names: str
+    """Why there is none, or what it is over."""
+    noise_share: float | None
+    """Of the variance of final scores that the number of held-out attempts would explain."""
+    tasks: int
+    left_out: int
+    """Tasks without enough scored attempts in some run."""
+
+
+def compute(experiment: Experiment, records: Sequence[Record]) -> Results:
+    """The results of what is finished."""
+    finished = [record for record in records if record.state == "finished" and record.points]
+    kept = _kept(finished, max(experiment.ks))
+    variants = [
+        _variant_result(experiment, it, records, finished, kept)
+        for it in experiment.variants_named()
+    ]
+    pairs = [
+        pair
+        for one, other in combinations(variants, 2)
+        if (pair := _pair(one, other, kept)) is not None
+    ]
+    for pair, p in zip(pairs, holm([it.difference.p for it in pairs]), strict=True):
+        pair.p = p
+    gained = [it for it in variants if it.gain is not None]
+    for item, p in zip(gained, holm([it.gain.p for it in gained if it.gain]), strict=True):
+        item.gain_p = p
+    parts, names, share = _decomposition(experiment, variants, kept)
+    size = len(finished[0].tasks) if finished else 0
+    left_out = size - int(kept.sum()) if finished else 0
+    return Results(experiment, list(records), variants, pairs, parts, names, share, size, left_out)
+
+
+def _kept(finished: Sequence[Record], k: int) -> NDArray[np.bool_]:
+    """Tasks that every finished run scored often enough, at its start and its end."""
+    if not finished:
+        return np.zeros(0, bool)
+    return tables(finished, k, 0)[1] & tables(finished, k, -1)[1]
+
+
+def _variant_result(
+    experiment: Experiment,
+    variant: Variant,
+    records: Sequence[Record],
+    finished: Sequence[Record],
+    kept: NDArray[np.bool_],
+) -> VariantResult:
+    def mine(it: Record) -> bool:
+        return it.run.variant.name == variant.name
+
+    chosen = [it for it in finished if mine(it)]
+    result = VariantResult(variant, [it for it in records if mine(it)], chosen)
+    if not chosen or not kept.any():
+        return result
+    for k in experiment.ks:
+        rates = tables(chosen, k, -1)[0][:, kept]
+        result.success[k] = two_way(rates).within(0.0, 1.0)
+    before, after = tables(chosen, 1, 0)[0][:, kept], tables(chosen, 1, -1)[0][:, kept]
+    result.start = two_way(before).within(0.0, 1.0)
+    result.gain = two_way(after - before).within(-1.0, 1.0)
+    result.groups = {
+        name: _grouped(chosen[0], after, kept, lambda task, name=name: str(task[name]))  # type: ignore[misc]
+        for name in ("topic", "difficulty")
+    }
+    result.costs = costs(chosen, experiment.price_per_hour)
+    return result
+
+
+def _grouped(
+    record: Record,
+    rates: NDArray[np.float64],
+    kept: NDArray[np.bool_],
+    key: Callable[[dict[str, Any]], str],
+) -> dict[str, Estimate]:
+    tasks = [task for task, keep in zip(record.tasks, kept, strict=True) if keep]
+    names = sorted(
+        {key(task) for task in tasks}, key=lambda it: (len(it) if it.isdigit() else 0, it)
+    )
+    return {
+        name: two_way(rates[:, [key(task) == name for task in tasks]], draws=2000).within(0.0, 1.0)
+        for name in names
+    }
+
+
+def _pair(one: VariantResult, other: VariantResult, kept: NDArray[np.bool_]) -> Pair | None:
+    seeds = [it.run.seed for it in one.finished if it.run.seed in _seeds(other)]
+    if not seeds or not kept.any():
+        return None
+    first, second = (
+        tables([next(it for it in side.finished if it.run.seed == seed) for seed in seeds], 1, -1)[
+            0
+        ][:, kept]
+        for side in (one, other)
+    )
+    difference = two_way(first - second).within(-1.0, 1.0)
+    return Pair(one.variant.name, other.variant.name, difference)
+
+
+def _seeds(result: VariantResult) -> set[int]:
+    return {it.run.seed for it in result.finished}
+
+
+def _decomposition(
+    experiment: Experiment, variants: Sequence[VariantResult], kept: NDArray[np.bool_]
+) -> tuple[list[Part], str, float | None]:
+    """The parts, what they are over, and the share that held-out sampling would explain."""
+    shared = [seed for seed in experiment.seeds if all(seed in _seeds(it) for it in variants)]
+    if not shared or not kept.any():
+        return [], "No seed has finished with every variant: nothing to decompose.", None
+    if len(shared) * len(variants) < 3:
+        return [], "Fewer than three comparable runs: nothing to decompose.", None
+    levels = factors([it.variant for it in variants])
+    if not is_full_grid(levels):
+        levels = {"variant": [it.variant.name for it in variants]}
+    chosen = [
+        (index, record)
+        for index, it in enumerate(variants)
+        for record in it.finished
+        if record.run.seed in shared
+    ]
+    columns = {name: [values[index] for index, _ in chosen] for name, values in levels.items()}
+    columns["seed"] = [str(record.run.seed) for _, record in chosen]
+    columns = {name: values for name, values in columns.items() if len(set(values)) > 1}
+    scores = tables([record for _, record in chosen], 1, -1)[0][:, kept].mean(axis=1)
+    parts = decompose(scores, columns)
+    over = f"{len(chosen)} runs: " + " x ".join(
+        f"{len(set(values))} of {name}" for name, values in columns.items()
+    )
+    return parts, over, _noise_share(scores, [record for _, record in chosen])
+
+
+def _noise_share(scores: NDArray[np.float64], records: Sequence[Record]) -> float | None:
+    each = [noise(record) for record in records]
+    variance = float(scores.var(ddof=1))
+    if variance == 0 or any(value is None for value in each):
+        return None
+    return float(np.mean([value for value in each if value is not None])) / variance

@@ -1,0 +1,251 @@
+"""Whole comparisons on a tiny real model: shared draws, budgets, faults, resuming, reports."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import xml.dom.minidom
+from html.parser import HTMLParser
+
+import pytest
+
+from proofgym.comparison import load, plan, write_report
+
+
+def command(*arguments):
+    return [sys.executable, "-m", "proofgym", *map(str, arguments)]
+
+
+def compare(path, *options, verb="compare", check=True):
+    to = path.parent / "comparisons"
+    done = subprocess.run(
+        command(verb, path, "--to", to, *options), capture_output=True, text=True, timeout=120
+    )
+    assert not check or done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.fixture
+def done(write):
+    """The directory of a finished comparison, its file, and what was printed."""
+    path = write()
+    printed = compare(path, "--jobs", "2")
+    return path.parent / "comparisons" / "tiny", path, printed
+
+
+def runs_of(path, directory):
+    return plan(load(path), directory)
+
+
+def test_a_comparison_from_file_to_report(done):
+    directory, path, printed = done
+    runs = runs_of(path, directory)
+    assert [run.id for run in runs] == ["es-seed0", "grpo-seed0", "es-seed1", "grpo-seed1"]
+    events = {run.id: run.directory.events() for run in runs}
+    for found in events.values():
+        spent = [e["tokens"] for e in found if e["event"] == "iteration"]
+        assert sum(spent[:-1]) < 900 <= sum(spent)
+        shares = [share for e in found if e["event"] == "evaluation" for share in e["shares"]]
+        assert shares == [0, 0.5, 1]
+        assert found[-1]["reason"] == "finished"
+    starts = [next(e for e in it if e["event"] == "evaluation") for it in events.values()]
+    assert len({json.dumps(e["passed"]) for e in starts}) == 1, "all face the same draws"
+    first = {
+        run.id: [line["task"] for line in run.directory.rollouts(0)] for run in runs
+    }
+    for seed in (0, 1):
+        met = [list(dict.fromkeys(first[f"{name}-seed{seed}"])) for name in ("es", "grpo")]
+        assert met[0] == met[1], "the same tasks in the same order"
+    assert "es" in printed.stdout
+    summary = json.loads((directory / "summary.json").read_text())
+    assert summary["differences"][0]["seeds"] == 2
+    assert summary["established"] == [
+        line[2:] for line in printed.stdout.splitlines() if line.startswith("- ")
+    ]
+    lines = list(csv.DictReader((directory / "results.csv").open()))
+    assert len(lines) == 12
+    assert {"pass@1", "pass@2", "tokens"} <= set(lines[0])
+    check_page((directory / "report.html").read_text())
+
+
+def check_page(text):
+    """Well-formed, nothing from outside, and its pictures parse."""
+    assert "http" not in text
+    assert "<script" not in text
+    assert "nan" not in text.lower().replace("nanmean", "")
+    parser = Balanced()
+    parser.feed(text)
+    assert parser.open == []
+    pictures = text.split("<svg")[1:]
+    assert len(pictures) >= 6
+    for picture in pictures:
+        xml.dom.minidom.parseString("<svg" + picture.split("</svg>")[0] + "</svg>")
+
+
+class Balanced(HTMLParser):
+    """Fails where a tag is closed that is not open."""
+
+    def __init__(self):
+        super().__init__()
+        self.open = []
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        pass
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_again_does_only_what_is_missing(done):
+    directory, path, _ = done
+    before = {run.id: (run.path / "events.jsonl").read_bytes() for run in runs_of(path, directory)}
+    printed = compare(path, "--set", "seeds=[0,1,2]", "--set", "variants={\"es\": {}}")
+    assert "es-seed2: finished" in printed.stderr
+    assert "es-seed0: finished" not in printed.stderr
+    for name, content in before.items():
+        assert (directory / "runs" / name / "events.jsonl").read_bytes() == content
+    changed = compare(path, "--set", "budget.tokens=500", check=False)
+    assert changed.returncode == 2
+    assert "budget.tokens 900 -> 500" in changed.stderr
+
+
+def test_kill_minus_nine_then_again_ends_as_if_undisturbed(done, write):
+    directory, path, _ = done
+    calm = {run.id: kept(run) for run in runs_of(path, directory)}
+    killed = path.parent / "killed"
+    process = subprocess.Popen(
+        command("compare", path, "--to", killed, "--jobs", 2),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 60
+    while len(list(killed.glob("tiny/runs/*/rollouts/*.gz"))) < 3 and time.monotonic() < deadline:
+        time.sleep(0.005)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    compare(path, "--to", killed, "--jobs", "2")
+    assert {run.id: kept(run) for run in runs_of(path, killed / "tiny")} == calm
+
+
+def kept(run):
+    """What a run's record says, but for what clocks say."""
+    names = ("event", "iteration", "tokens", "reward", "passed", "scored", "shares")
+    return [
+        {name: event[name] for name in names if name in event}
+        for event in run.directory.events()
+        if event["event"] in ("iteration", "evaluation")
+    ]
+
+
+def test_measuring_does_not_disturb_training(done):
+    directory, path, _ = done
+    run = runs_of(path, directory)[0]
+    plain = run.job.replace("measure", None).run(directory.parent / "plain")
+    rewards = [e["reward"] for e in run.directory.events() if e["event"] == "iteration"]
+    assert rewards == [e["reward"] for e in plain.events() if e["event"] == "iteration"]
+
+
+CONTROLS = '''
+FLAG = {flag!r}
+
+def wanted(task, text):
+    import os
+    if not os.path.exists(FLAG):
+        raise RuntimeError("no flag yet")
+    return float("e" in text)
+
+experiment = Comparison(
+    name="tiny",
+    job=job.replace("reward", wanted),
+    variants={{
+        "taught": {{"algorithm": Supervised(prompts=4, learning_rate=1e-2)}},
+        "es": {{}},
+        "shuffled": {{"control": "permuted"}},
+    }},
+    seeds=(0,),
+    budget=Budget(tokens=150),
+    at=(0, 1),
+    samples=2,
+    retries=1,
+    price_per_hour=2.0,
+)
+'''
+
+
+def test_failures_are_retried_shown_and_made_good_later(write, folder):
+    """Also: the supervised and the permuted control, and one seed."""
+    path = write(CONTROLS.format(flag=str(folder / "flag")))
+    failed = compare(path, "--jobs", "3", check=False)
+    assert failed.returncode == 2
+    assert "given up after 2 tries" in failed.stderr
+    assert "no flag yet" in failed.stderr
+    page = (folder / "comparisons" / "tiny" / "report.html").read_text()
+    check_page(page)
+    assert "no flag yet" in page
+    (folder / "flag").touch()
+    sentences = compare(path, "--jobs", "3").stdout
+    assert "n seeds = 1: nothing can be said about seeds" in sentences
+    assert "Started again after a failure" in sentences
+    summary = json.loads((folder / "comparisons" / "tiny" / "summary.json").read_text())
+    taught = summary["variants"][0]
+    assert taught["gain"]["mean"] > 0
+    assert taught["costs"]["attempts"] == 0
+    assert taught["costs"]["tokens"] >= 150
+    assert taught["costs"]["money"] > 0
+    assert summary["runs"][2]["variant"] == "shuffled"
+
+
+SWEEP = '''
+experiment = Sweep(
+    name="tiny",
+    job=job,
+    grid={"algorithm.sigma": [2**-7, 2**-6], "tasks": {"few": job.tasks.replace("limit", 3),
+          "all": job.tasks}},
+    seeds=(0, 1),
+    budget=Budget(verifier_seconds=0.002),
+    at=(0, 1),
+    samples=2,
+)
+'''
+
+
+def test_a_sweep_is_planned_run_and_decomposed(write, folder):
+    path = write(SWEEP)
+    plan_ = compare(path, "--dry-run", verb="sweep").stdout
+    assert "4 variants x 2 seeds = 8 runs" in plan_
+    assert "tasks = few" in plan_
+    assert not (folder / "comparisons").exists()
+    compare(path, "--jobs", "2", verb="sweep")
+    variance = json.loads((folder / "comparisons/tiny/summary.json").read_text())["variance"]
+    names = [part["name"] for part in variance["parts"]]
+    assert names == ["algorithm.sigma", "tasks", "seed", "rest"]
+    assert sum(part["freedom"] for part in variance["parts"]) == 7
+    wrong = compare(path, check=False)
+    assert "proofgym sweep" in wrong.stderr
+
+
+def test_the_report_alone_from_what_is_there(done):
+    directory, path, _ = done
+    for name in ("report.html", "summary.json"):
+        (directory / name).unlink()
+    (directory / "runs/grpo-seed1/job.json").unlink()
+    printed = compare(path, "--report-only").stdout
+    assert "1 of 4 runs are missing here (not begun): grpo-seed1." in printed
+    check_page((directory / "report.html").read_text())
+
+
+def test_a_report_of_nothing_says_so(write, folder):
+    path = write()
+    experiment = load(path)
+    written = write_report(experiment, plan(experiment, folder / "none"), folder / "none")
+    assert "4 of 4 runs are missing" in written.sentences[0]
+    assert "None" not in written.path.read_text().replace("<code>", "")
