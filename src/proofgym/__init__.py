@@ -13,17 +13,25 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from proofgym.algorithms.es import ES
     from proofgym.algorithms.grpo import GRPO
+    from proofgym.algorithms.supervised import Supervised
+    from proofgym.budget import Budget
     from proofgym.clusters.local import Local
+    from proofgym.comparison import Comparison, Sweep
     from proofgym.environments.chat import Chat, Turn
     from proofgym.environments.episodes import Episodes
     from proofgym.environments.lean import Lean
+    from proofgym.environments.lean_feedback import lean_feedback
+    from proofgym.environments.python_tests import Python
+    from proofgym.environments.reasoning import Reasoning
     from proofgym.environments.remote_lean import RemoteLean
     from proofgym.environments.remote_sandbox import Ran, RemoteSandbox
     from proofgym.environments.reward import Reward
     from proofgym.environments.tools import ToolCall
     from proofgym.errors import BudgetExceeded
     from proofgym.job import Job, Model
+    from proofgym.measurement import Measure
     from proofgym.sft import SFT
+    from proofgym.tasks.order import Order
     from proofgym.tasks.tasks import Tasks
     from proofgym.trainer.options import LoRA
     from proofgym.types import Completion, Sampling, Status, Task, Verdict
@@ -36,6 +44,11 @@ _HOME = {
     "ES": "proofgym.algorithms.es",
     "GRPO": "proofgym.algorithms.grpo",
     "LoRA": "proofgym.trainer.options",
+    "Budget": "proofgym.budget",
+    "Comparison": "proofgym.comparison",
+    "Measure": "proofgym.measurement",
+    "Supervised": "proofgym.algorithms.supervised",
+    "Sweep": "proofgym.comparison",
     "Local": "proofgym.clusters.local",
     "BudgetExceeded": "proofgym.errors",
     "Chat": "proofgym.environments.chat",
@@ -45,11 +58,15 @@ _HOME = {
     "RemoteSandbox": "proofgym.environments.remote_sandbox",
     "ToolCall": "proofgym.environments.tools",
     "Lean": "proofgym.environments.lean",
+    "lean_feedback": "proofgym.environments.lean_feedback",
+    "Python": "proofgym.environments.python_tests",
+    "Reasoning": "proofgym.environments.reasoning",
     "RemoteLean": "proofgym.environments.remote_lean",
     "Reward": "proofgym.environments.reward",
     "Job": "proofgym.job",
     "Model": "proofgym.job",
     "SFT": "proofgym.sft",
+    "Order": "proofgym.tasks.order",
     "Tasks": "proofgym.tasks.tasks",
     "Completion": "proofgym.types",
     "Sampling": "proofgym.types",
@@ -62,26 +79,35 @@ __all__ = [
     "ES",
     "GRPO",
     "SFT",
+    "Budget",
     "BudgetExceeded",
     "Chat",
+    "Comparison",
     "Completion",
     "Episodes",
     "Job",
     "Lean",
     "LoRA",
     "Local",
+    "Measure",
     "Model",
+    "Order",
+    "Python",
     "Ran",
+    "Reasoning",
     "RemoteLean",
     "RemoteSandbox",
     "Reward",
     "Sampling",
     "Status",
+    "Supervised",
+    "Sweep",
     "Task",
     "Tasks",
     "ToolCall",
     "Turn",
     "Verdict",
+    "lean_feedback",
 ]
 __version__ = "0.1.0"
 

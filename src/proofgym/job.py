@@ -162,10 +162,10 @@ class Job(Config):
         from proofgym.training import train
 
         stored = directory.read_json("job.json")
-        if changed := _changed(stored["job"], self.to_json()):
+        if different := changed(stored["job"], self.to_json()):
             raise RunError(
                 f"run {directory.id} was made with another configuration; start a new run instead. "
-                f"Changed: {', '.join(changed)}"
+                f"Changed: {', '.join(different)}"
             )
         self.refuse_finished(directory)
         train(self, directory, self.check(), stored["control"])
@@ -222,13 +222,14 @@ def _refuse_shared(tasks: Sequence[Task], heldout: Sequence[Task]) -> None:
         )
 
 
-def _changed(old: Any, new: Any, path: str = "") -> list[str]:
+def changed(old: Any, new: Any, path: str = "") -> list[str]:
+    """Fields in which two configurations differ, as JSON values: "algorithm.sigma 1 -> 2"."""
     if isinstance(old, dict) and isinstance(new, dict):
         keys = sorted(set(old) | set(new))
         return [
             item
             for key in keys
-            for item in _changed(old.get(key), new.get(key), f"{path}.{key}".strip("."))
+            for item in changed(old.get(key), new.get(key), f"{path}.{key}".strip("."))
         ]
     return [] if old == new else [f"{path} {old!r} -> {new!r}"]
 

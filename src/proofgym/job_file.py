@@ -7,13 +7,23 @@ import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
+from typing import TypeVar
 
+from proofgym.config import Config
 from proofgym.errors import ConfigError, ProofgymError, no_file
 from proofgym.job import Job
+
+Wanted = TypeVar("Wanted", bound=Config)
 
 
 def load_job(path: Path, overrides: Sequence[str] = (), beside: Path | None = None) -> Job:
     """Execute `path` and return its job; it imports from `beside` (default: its own folder)."""
+    return with_overrides(the_one(Job, execute(path, beside), path), overrides)
+
+
+def execute(path: Path, beside: Path | None = None) -> ModuleType:
+    """Run a Python file as a module. Raises ConfigError, naming the line where it fails."""
     if not path.is_file():
         raise ConfigError(f"job file: {no_file(path)}")
     folder = str((beside or path.parent).resolve())
@@ -32,17 +42,28 @@ def load_job(path: Path, overrides: Sequence[str] = (), beside: Path | None = No
         raise
     except (Exception, SystemExit) as error:
         raise ConfigError(f"{path}{_line(error, path)}: {type(error).__name__}: {error}") from error
-    jobs = {name: value for name, value in vars(module).items() if isinstance(value, Job)}
-    if len(jobs) != 1:
-        found = ", ".join(jobs) or "none"
-        raise ConfigError(f"{path} must define exactly one Job at its top level; found: {found}")
-    job = next(iter(jobs.values()))
+    return module
+
+
+def the_one(kind: type[Wanted], module: ModuleType, path: Path) -> Wanted:
+    """The only object of a kind that a module defines. Raises ConfigError."""
+    found = {name: value for name, value in vars(module).items() if isinstance(value, kind)}
+    if len(found) != 1:
+        raise ConfigError(
+            f"{path} must define exactly one {kind.__name__} at its top level; found: "
+            f"{', '.join(found) or 'none'}"
+        )
+    return next(iter(found.values()))
+
+
+def with_overrides(config: Wanted, overrides: Sequence[str]) -> Wanted:
+    """The configuration with `field=value` texts applied."""
     for item in overrides:
         name, equals, text = item.partition("=")
         if not equals:
             raise ConfigError(f"--set {item}: write field=value, such as algorithm.sigma=2e-3")
-        job = job.override(name.strip(), text.strip())
-    return job
+        config = config.override(name.strip(), text.strip())
+    return config
 
 
 def _line(error: BaseException, path: Path) -> str:

@@ -6,7 +6,19 @@ import sys
 
 import typer
 
-from proofgym.cli import demo, doctor, evaluating, history, lean, plan, runs, sft, train, verify
+from proofgym.cli import (
+    compare,
+    demo,
+    doctor,
+    evaluating,
+    history,
+    lean,
+    plan,
+    runs,
+    sft,
+    train,
+    verify,
+)
 from proofgym.errors import ProofgymError
 
 app = typer.Typer(
@@ -31,6 +43,8 @@ app.command(name="sft")(sft.sft)
 app.command()(doctor.doctor)
 app.command(name="demo")(demo.demo)
 app.add_typer(plan.app, name="plan")
+app.command()(compare.compare)
+app.command()(compare.sweep)
 
 
 def main() -> None:
