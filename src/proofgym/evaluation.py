@@ -14,7 +14,7 @@ from proofgym.environments.attempts import Attempts
 from proofgym.errors import VerifierError
 from proofgym.estimate import Interval, bootstrap_mean, pass_at_k
 from proofgym.progress import Progress
-from proofgym.types import Request, Rollout, Sampling, Task
+from proofgym.types import Request, Rollout, Sampling, Status, Task
 
 #: First part of every evaluation request's key; training keys begin with the iteration (>= 0).
 EVALUATION_STREAM = 2**62
@@ -30,7 +30,9 @@ class Evaluation:
 
     def passed_T(self) -> np.ndarray:
         """Completions that passed, per task: [T]."""
-        return np.array([sum(_reward(a) > 0 for a in row) for row in self.attempts])
+        return np.array(
+            [sum(a.verdict.status is Status.PASSED for a in row) for row in self.attempts]
+        )
 
     def scored_T(self) -> np.ndarray:
         """Completions that were scored, per task: [T]."""
@@ -52,10 +54,6 @@ class Evaluation:
     def solved(self) -> set[str]:
         """Names of the tasks with at least one proof that passed."""
         return {t.name for t, n in zip(self.tasks, self.passed_T(), strict=True) if n}
-
-
-def _reward(attempt: Rollout) -> float:
-    return attempt.verdict.reward or 0.0
 
 
 def evaluate(

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("reasoning_gym")
 
 from proofgym.algorithms.es import ES
-from proofgym.environments.reasoning import Reasoning, as_completion, find_answer
+from proofgym.environments.reasoning import Reasoning, as_completion, find_answer, with_credit
 from proofgym.environments.reward import Reward
 from proofgym.errors import ConfigError, TaskError
 from proofgym.job import Job
@@ -58,13 +58,15 @@ def test_countdown_is_one_or_zero_and_keeps_the_raw_score(judge, countdowns):
     assert judge.judge(task, f"<answer>{right}").reward == 1.0  # a stop string cut the end off
 
 
-def test_partial_credit_is_the_familys_own_score(countdowns):
-    judge = Reasoning(partial=True).open(1)
-    try:
-        verdict = judge.judge(countdowns[0].task, "<answer>1 + 1</answer>")
-        assert (verdict.status, verdict.reward) == (Status.FAILED, 0.05)
-    finally:
-        judge.close()
+def test_partial_credit_is_the_familys_own_score(judge, countdowns):
+    wrong = judge.judge(countdowns[0].task, "<answer>1 + 1</answer>")
+    assert (with_credit(wrong, True).status, with_credit(wrong, True).reward) == (
+        Status.FAILED,
+        0.05,
+    )
+    none = judge.judge(countdowns[0].task, "")
+    assert with_credit(none, True).reward == 0.0
+    assert Reasoning(partial=True).open(1)._partial
 
 
 @pytest.mark.parametrize(
@@ -132,14 +134,15 @@ def test_other_seeds_give_other_problems_and_overlap_is_refused():
     Job(**{**dict(job), "tasks": letters, "evaluation": apart}).check()
 
 
-def test_problems_are_the_same_in_every_process():
+@pytest.mark.slow
+def test_problems_are_the_same_in_every_process(tmp_path):
     code = f"""
 from proofgym.tasks import reasoning_gym
 print([task.prompt for family in {UNSTABLE} for task in reasoning_gym(family, size=3).load()])
 """
     said = subprocess.run(
         [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONHASHSEED": "7"},
+        env={**os.environ, "PYTHONHASHSEED": "7", "XDG_CACHE_HOME": str(tmp_path)},
         capture_output=True,
         text=True,
         check=True,

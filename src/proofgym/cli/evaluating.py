@@ -15,7 +15,13 @@ from proofgym.errors import ConfigError
 
 def evaluate(
     model: Annotated[str, typer.Argument(help="Model name, directory, GGUF file, or run id.")],
-    tasks: Annotated[str, typer.Argument(help="lean_core:SPLIT or a JSONL file.")],
+    tasks: Annotated[
+        str,
+        typer.Argument(
+            help="lean_core:SPLIT, python_core:SPLIT, countdown, reasoning_gym:FAMILY, or a JSONL "
+            "file."
+        ),
+    ],
     samples: Annotated[int, typer.Option(help="Completions of each task.", min=1)] = 1,
     k: Annotated[list[int] | None, typer.Option(help="pass@k to report; repeatable.")] = None,
     limit: Annotated[int | None, typer.Option(help="Only so many tasks.", min=1)] = None,
@@ -24,7 +30,7 @@ def evaluate(
     adapter: Annotated[str | None, typer.Option(help="Warm start merged into the model.")] = None,
     job: Annotated[
         Path | None,
-        typer.Option(help="Sample and score as this job file does; default: Lean proofs."),
+        typer.Option(help="Sample and score as this job file does; default: as the tasks' family."),
     ] = None,
     at: Annotated[int | None, typer.Option(help="For a run: after this many iterations.")] = None,
     seed: int = 0,
@@ -38,6 +44,7 @@ def evaluate(
     from proofgym.clusters.local import Local
     from proofgym.environments.attempts import Attempts, SingleTurn
     from proofgym.environments.lean import Lean, require_statements
+    from proofgym.environments.natural import natural_reward
     from proofgym.evaluation import evaluate as measure
     from proofgym.job import Model
     from proofgym.job_file import load_job
@@ -49,18 +56,21 @@ def evaluate(
         raise ConfigError(f"--k {ks[-1]}: needs 1 <= k <= --samples, which is {samples}")
     with as_options():
         sampling = Sampling(temperature=temperature, max_tokens=max_tokens, stop=("\n\n",))
-    chosen = named(tasks).load()[:limit]
+    family = named(tasks)
+    chosen = family.load()[:limit]
     cluster = Local()
     workers = cluster.verification_workers()
     if job is None:
-        require_statements(chosen)
-        attempts: Attempts = SingleTurn(Lean().open(workers), workers)
+        reward = natural_reward(family)
+        if isinstance(reward, Lean):
+            require_statements(chosen)
+        attempts: Attempts = SingleTurn(reward.open(workers), workers)
     else:
         told = load_job(job)
         cluster, sampling = told.cluster, told.sampling
         attempts = told.open_attempts(workers)
     try:
-        attempts.prepare(named(tasks))
+        attempts.prepare(family)
         loaded = load_model_or_run(cluster, Model(name=model, adapter=adapter), runs, at)
         result = measure(
             cluster.engine(loaded, seed),

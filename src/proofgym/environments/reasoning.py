@@ -13,6 +13,7 @@ import pickle
 import re
 import resource
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -38,11 +39,18 @@ class Reasoning(Config):
 
     def open(self, workers: int) -> ReasoningJudge:
         """Start with up to `workers` scoring processes."""
-        return ReasoningJudge(portable(_Scorer(self.partial)), self.timeout, workers)
+        return ReasoningJudge(portable(_Scorer()), self.timeout, workers, self.partial)
 
 
 class ReasoningJudge(RewardJudge):
     """Scores answers in child processes."""
+
+    def __init__(self, function: bytes, timeout: float, workers: int, partial: bool) -> None:
+        super().__init__(function, timeout, workers)
+        self._partial = partial
+
+    def judge(self, task: Task, text: str) -> Verdict:
+        return with_credit(super().judge(task, text), self._partial)
 
     def describe(self) -> str:
         return f"reasoning-gym's own scores in child processes, {self._timeout:g} s each"
@@ -96,27 +104,30 @@ def _boxed(text: str) -> str | None:
     return None
 
 
+def with_credit(verdict: Verdict, partial: bool) -> Verdict:
+    """The verdict with the family's own score as the reward, where that is wanted."""
+    raw = verdict.detail.get("components", {}).get("raw")
+    return replace(verdict, reward=raw) if partial and raw is not None else verdict
+
+
 class _Scorer:
     """Loads reasoning-gym while it is unpickled, so that no call's time pays for it."""
-
-    def __init__(self, partial: bool) -> None:
-        self._partial = partial
 
     def __call__(self, task: Task, text: str) -> Verdict:
         raise TypeError("works in a child process only")
 
-    def __reduce__(self) -> tuple[Callable[[bool], Any], tuple[bool]]:
-        return _load, (self._partial,)
+    def __reduce__(self) -> tuple[Callable[[], Any], tuple[()]]:
+        return _load, ()
 
 
-def _load(partial: bool) -> Callable[[Task, str], Verdict]:
-    with contextlib.suppress(ImportError):  # the judge's `prepare` or the first call says so
+def _load() -> Callable[[Task, str], Verdict]:
+    with contextlib.suppress(ImportError):  # then the first call says so
         import reasoning_gym  # noqa: F401
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-    return lambda task, text: score(task, text, partial)
+    return score
 
 
-def score(task: Task, text: str, partial: bool) -> Verdict:
+def score(task: Task, text: str) -> Verdict:
     """The verdict on one completion. Runs in a child process."""
     data = task.data
     answer = find_answer(text, data["answer_in"])
@@ -134,10 +145,8 @@ def score(task: Task, text: str, partial: bool) -> Verdict:
         return Verdict(Status.FAILED, 0.0, f"unreadable: {type(error).__name__}: {error}"[:300])
     if not math.isfinite(raw):
         return Verdict(Status.FAILED, 0.0, f"the family's score is {raw}")
-    right = raw >= 1
-    reward = raw if partial else float(right)
-    status = Status.PASSED if right else Status.FAILED
-    return Verdict(status, reward, "", detail={"components": {"raw": raw}})
+    status = Status.PASSED if raw >= 1 else Status.FAILED
+    return Verdict(status, float(raw >= 1), "", detail={"components": {"raw": raw}})
 
 
 @cache

@@ -16,7 +16,7 @@ from pydantic import Field, field_validator
 
 from proofgym.errors import ConfigError, TaskError, nearest
 from proofgym.random import stream
-from proofgym.tasks.reasoning_maker import maker
+from proofgym.tasks.reasoning_maker import remembered
 from proofgym.tasks.tasks import Problem, Tasks
 from proofgym.types import Task
 
@@ -103,7 +103,7 @@ class ReasoningTasks(Tasks):
             "seed": stream(self.seed, "reasoning gym") % 2**31,
             "without": [task.data.get("question", task.prompt) for task in other],
         }
-        reply = maker.ask(request)
+        reply = remembered(request)
         if "broken" in reply:
             raise TaskError(f"{self.describe()} cannot be made: {reply['broken']}")
         if "families" in reply:
