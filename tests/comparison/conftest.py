@@ -25,7 +25,7 @@ job = Job(
 )
 '''
 
-COMPARISON = '''
+COMPARISON = """
 experiment = Comparison(
     name="tiny",
     job=job,
@@ -38,12 +38,13 @@ experiment = Comparison(
     at=(0, 0.5, 1),
     samples=2,
 )
-'''
+"""
 
 
-@pytest.fixture
-def folder(tiny_model, tmp_path):
-    """Holds job.py and the tasks; `write(text)` adds experiment.py."""
+@pytest.fixture(scope="module")
+def folder(tiny_model, tmp_path_factory):
+    """Holds the tasks; `write(text)` adds a file beside them."""
+    place = tmp_path_factory.mktemp("comparison")
     for split, first, count in (("train", 0, 8), ("heldout", 100, 6)):
         lines = [
             {
@@ -56,16 +57,16 @@ def folder(tiny_model, tmp_path):
             for i in range(first, first + count)
         ]
         text = "".join(json.dumps(line) + "\n" for line in lines)
-        (tmp_path / f"{split}.jsonl").write_text(text)
-    return tmp_path
+        (place / f"{split}.jsonl").write_text(text)
+    return place
 
 
-@pytest.fixture
-def write(folder, tiny_model):
-    """Write an experiment's file; returns its path."""
+@pytest.fixture(scope="module")
+def write(folder, tiny_model, tmp_path_factory):
+    """Write an experiment's file in a folder of its own; returns its path."""
 
     def write(text: str = COMPARISON):
-        path = folder / "experiment.py"
+        path = tmp_path_factory.mktemp("experiment") / "experiment.py"
         path.write_text(JOB.format(model=str(tiny_model), folder=str(folder)) + text)
         return path
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +14,9 @@ import xml.dom.minidom
 from html.parser import HTMLParser
 
 import pytest
+from typer.testing import CliRunner
 
+from proofgym.cli.main import app
 from proofgym.comparison import load, plan, write_report
 
 
@@ -22,20 +25,28 @@ def command(*arguments):
 
 
 def compare(path, *options, verb="compare", check=True):
-    to = path.parent / "comparisons"
-    done = subprocess.run(
-        command(verb, path, "--to", to, *options), capture_output=True, text=True, timeout=120
-    )
-    assert not check or done.returncode == 0, done.stderr
+    """Run the command in this process, whose server of processes all tests share."""
+    to = ["--to", str(path.parent / "comparisons")] if "--to" not in options else []
+    done = CliRunner().invoke(app, [verb, str(path), *to, *map(str, options)])
+    assert not check or done.exit_code == 0, (done.stderr, done.exception)
     return done
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def done(write):
-    """The directory of a finished comparison, its file, and what was printed."""
+    """The directory of a finished comparison, its file, and what was printed; not to be changed."""
     path = write()
     printed = compare(path, "--jobs", "2")
     return path.parent / "comparisons" / "tiny", path, printed
+
+
+@pytest.fixture
+def copied(done, tmp_path):
+    """A copy of it, to be changed."""
+    directory, path, _ = done
+    shutil.copytree(directory, tmp_path / "comparisons" / "tiny")
+    (tmp_path / "experiment.py").write_text(path.read_text())
+    return tmp_path / "comparisons" / "tiny", tmp_path / "experiment.py"
 
 
 def runs_of(path, directory):
@@ -55,9 +66,7 @@ def test_a_comparison_from_file_to_report(done):
         assert found[-1]["reason"] == "finished"
     starts = [next(e for e in it if e["event"] == "evaluation") for it in events.values()]
     assert len({json.dumps(e["passed"]) for e in starts}) == 1, "all face the same draws"
-    first = {
-        run.id: [line["task"] for line in run.directory.rollouts(0)] for run in runs
-    }
+    first = {run.id: [line["task"] for line in run.directory.rollouts(0)] for run in runs}
     for seed in (0, 1):
         met = [list(dict.fromkeys(first[f"{name}-seed{seed}"])) for name in ("es", "grpo")]
         assert met[0] == met[1], "the same tasks in the same order"
@@ -105,33 +114,33 @@ class Balanced(HTMLParser):
         assert self.open.pop() == tag
 
 
-def test_again_does_only_what_is_missing(done):
-    directory, path, _ = done
+def test_again_does_only_what_is_missing(copied):
+    directory, path = copied
     before = {run.id: (run.path / "events.jsonl").read_bytes() for run in runs_of(path, directory)}
-    printed = compare(path, "--set", "seeds=[0,1,2]", "--set", "variants={\"es\": {}}")
+    printed = compare(path, "--set", "seeds=[0,1,2]", "--set", 'variants={"es": {}}')
     assert "es-seed2: finished" in printed.stderr
     assert "es-seed0: finished" not in printed.stderr
     for name, content in before.items():
         assert (directory / "runs" / name / "events.jsonl").read_bytes() == content
     changed = compare(path, "--set", "budget.tokens=500", check=False)
-    assert changed.returncode == 2
-    assert "budget.tokens 900 -> 500" in changed.stderr
+    assert "budget.tokens 900 -> 500" in str(changed.exception)
 
 
-def test_kill_minus_nine_then_again_ends_as_if_undisturbed(done, write):
+def test_kill_minus_nine_then_again_ends_as_if_undisturbed(done, tmp_path):
     directory, path, _ = done
     calm = {run.id: kept(run) for run in runs_of(path, directory)}
-    killed = path.parent / "killed"
+    killed = tmp_path / "killed"
     process = subprocess.Popen(
         command("compare", path, "--to", killed, "--jobs", 2),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while len(list(killed.glob("tiny/runs/*/rollouts/*.gz"))) < 3 and time.monotonic() < deadline:
         time.sleep(0.005)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
+    assert any(run.begun and not run.finished for run in runs_of(path, killed / "tiny"))
     compare(path, "--to", killed, "--jobs", "2")
     assert {run.id: kept(run) for run in runs_of(path, killed / "tiny")} == calm
 
@@ -146,15 +155,15 @@ def kept(run):
     ]
 
 
-def test_measuring_does_not_disturb_training(done):
+def test_measuring_does_not_disturb_training(done, tmp_path):
     directory, path, _ = done
     run = runs_of(path, directory)[0]
-    plain = run.job.replace("measure", None).run(directory.parent / "plain")
+    plain = run.job.replace("measure", None).run(tmp_path)
     rewards = [e["reward"] for e in run.directory.events() if e["event"] == "iteration"]
     assert rewards == [e["reward"] for e in plain.events() if e["event"] == "iteration"]
 
 
-CONTROLS = '''
+CONTROLS = """
 FLAG = {flag!r}
 
 def wanted(task, text):
@@ -178,24 +187,24 @@ experiment = Comparison(
     retries=1,
     price_per_hour=2.0,
 )
-'''
+"""
 
 
 def test_failures_are_retried_shown_and_made_good_later(write, folder):
     """Also: the supervised and the permuted control, and one seed."""
     path = write(CONTROLS.format(flag=str(folder / "flag")))
     failed = compare(path, "--jobs", "3", check=False)
-    assert failed.returncode == 2
+    assert "3 of 3 runs failed" in str(failed.exception)
     assert "given up after 2 tries" in failed.stderr
     assert "no flag yet" in failed.stderr
-    page = (folder / "comparisons" / "tiny" / "report.html").read_text()
+    page = (path.parent / "comparisons" / "tiny" / "report.html").read_text()
     check_page(page)
     assert "no flag yet" in page
     (folder / "flag").touch()
     sentences = compare(path, "--jobs", "3").stdout
     assert "n seeds = 1: nothing can be said about seeds" in sentences
     assert "Started again after a failure" in sentences
-    summary = json.loads((folder / "comparisons" / "tiny" / "summary.json").read_text())
+    summary = json.loads((path.parent / "comparisons" / "tiny" / "summary.json").read_text())
     taught = summary["variants"][0]
     assert taught["gain"]["mean"] > 0
     assert taught["costs"]["attempts"] == 0
@@ -204,7 +213,7 @@ def test_failures_are_retried_shown_and_made_good_later(write, folder):
     assert summary["runs"][2]["variant"] == "shuffled"
 
 
-SWEEP = '''
+SWEEP = """
 experiment = Sweep(
     name="tiny",
     job=job,
@@ -215,26 +224,26 @@ experiment = Sweep(
     at=(0, 1),
     samples=2,
 )
-'''
+"""
 
 
-def test_a_sweep_is_planned_run_and_decomposed(write, folder):
+def test_a_sweep_is_planned_run_and_decomposed(write):
     path = write(SWEEP)
     plan_ = compare(path, "--dry-run", verb="sweep").stdout
     assert "4 variants x 2 seeds = 8 runs" in plan_
     assert "tasks = few" in plan_
-    assert not (folder / "comparisons").exists()
+    assert not (path.parent / "comparisons").exists()
     compare(path, "--jobs", "2", verb="sweep")
-    variance = json.loads((folder / "comparisons/tiny/summary.json").read_text())["variance"]
+    variance = json.loads((path.parent / "comparisons/tiny/summary.json").read_text())["variance"]
     names = [part["name"] for part in variance["parts"]]
     assert names == ["algorithm.sigma", "tasks", "seed", "rest"]
     assert sum(part["freedom"] for part in variance["parts"]) == 7
     wrong = compare(path, check=False)
-    assert "proofgym sweep" in wrong.stderr
+    assert "proofgym sweep" in str(wrong.exception)
 
 
-def test_the_report_alone_from_what_is_there(done):
-    directory, path, _ = done
+def test_the_report_alone_from_what_is_there(copied):
+    directory, path = copied
     for name in ("report.html", "summary.json"):
         (directory / name).unlink()
     (directory / "runs/grpo-seed1/job.json").unlink()
@@ -243,9 +252,9 @@ def test_the_report_alone_from_what_is_there(done):
     check_page((directory / "report.html").read_text())
 
 
-def test_a_report_of_nothing_says_so(write, folder):
+def test_a_report_of_nothing_says_so(write, tmp_path):
     path = write()
     experiment = load(path)
-    written = write_report(experiment, plan(experiment, folder / "none"), folder / "none")
+    written = write_report(experiment, plan(experiment, tmp_path), tmp_path)
     assert "4 of 4 runs are missing" in written.sentences[0]
     assert "None" not in written.path.read_text().replace("<code>", "")

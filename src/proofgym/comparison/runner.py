@@ -1,22 +1,29 @@
-"""Carries out the runs of a comparison, several at once, each in a process of its own."""
+"""Carries out the runs of a comparison, several at once, each in a process of its own.
+
+The processes are forked from a server that has imported what they need and done nothing else, so
+that many small runs do not each load PyTorch, and none inherits a thread or a GPU.
+"""
 
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from proofgym.comparison.plan import PlannedRun
+from proofgym.comparison.worker import work
 from proofgym.progress import Progress
 from proofgym.training import say
 
 STARTS = "starts.jsonl"
+_SERVER = multiprocessing.get_context("forkserver")
+_SERVER.set_forkserver_preload(["proofgym.comparison.preload"])
 _LOOK_S = 0.3
 _STOP_S = 60.0  # for a run that was asked to stop to end by itself
 
@@ -24,7 +31,7 @@ _STOP_S = 60.0  # for a run that was asked to stop to end by itself
 @dataclass
 class _Running:
     run: PlannedRun
-    process: subprocess.Popen[bytes]
+    process: BaseProcess
     began: float
 
 
@@ -65,24 +72,20 @@ class Runner:
     def _start(self, run: PlannedRun) -> None:
         self._tries[run.id] += 1
         run.path.parent.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-m", "proofgym.comparison.worker", str(self._file)]
-        command += [str(self._directory), run.id, str(os.getpid()), *self._overrides]
-        with _log(run).open("ab") as log:
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,  # Ctrl-C comes from here, once
-            )
+        process = _SERVER.Process(
+            target=work,
+            args=(self._file, self._overrides, self._directory, run.id, _log(run).resolve()),
+            name=run.id,
+        )
+        process.start()
         self._running.append(_Running(run, process, time.time()))
 
     def _ended(self) -> list[PlannedRun]:
         """Take note of processes that ended; returns runs to be started again."""
         again = []
-        for item in [it for it in self._running if it.process.poll() is not None]:
+        for item in [it for it in self._running if not it.process.is_alive()]:
             self._running.remove(item)
-            run, code = item.run, item.process.returncode
+            run, code = item.run, item.process.exitcode
             error = "" if run.finished else _last_line(_log(run)) or f"ended with {code}"
             self._note(item, error)
             if not error:
@@ -101,7 +104,7 @@ class Runner:
             "run": item.run.id,
             "began": round(item.began, 3),
             "seconds": round(time.time() - item.began, 3),
-            "code": item.process.returncode,
+            "code": item.process.exitcode,
             "error": error,
         }
         with (self._directory / STARTS).open("a") as file:
@@ -123,14 +126,14 @@ class Runner:
     def _stop(self) -> None:
         """End what is still running: politely, then at once."""
         for item in self._running:
-            item.process.send_signal(signal.SIGINT)
+            if item.process.is_alive() and item.process.pid:
+                os.kill(item.process.pid, signal.SIGINT)
         deadline = time.monotonic() + _STOP_S
         for item in self._running:
-            try:
-                item.process.wait(max(0.1, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
+            item.process.join(max(0.1, deadline - time.monotonic()))
+            if item.process.is_alive():
                 item.process.kill()
-                item.process.wait()
+                item.process.join()
         self._running.clear()
 
 

@@ -1,14 +1,14 @@
-"""One run of a comparison, in a process of its own that ends with the one that started it:
-
-python -m proofgym.comparison.worker FILE DIRECTORY RUN [field=value ...]
-"""
+"""One run of a comparison, in a process of its own that ends with the one that started it."""
 
 from __future__ import annotations
 
 import ctypes
+import multiprocessing
 import os
 import signal
 import sys
+import traceback
+from collections.abc import Sequence
 from pathlib import Path
 
 from proofgym.errors import ProofgymError
@@ -16,29 +16,37 @@ from proofgym.errors import ProofgymError
 _PDEATHSIG = 1
 
 
-def main(file: str, directory: str, name: str, parent: str, *overrides: str) -> None:
-    """Start or continue a run; when this returns it is finished."""
+def work(file: Path, overrides: Sequence[str], directory: Path, name: str, log: Path) -> None:
+    """The process: start or continue the run `name`; everything it prints goes to `log`."""
+    os.setsid()  # Ctrl-C comes from the parent, once
     ctypes.CDLL(None).prctl(_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != int(parent):  # it ended before we could ask to be told
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    parent = multiprocessing.parent_process()
+    if parent is None or not parent.is_alive():  # it ended before we could ask to be told
         return
+    with log.open("ab") as out:
+        os.dup2(out.fileno(), 1)
+        os.dup2(out.fileno(), 2)
+    try:
+        carry_out(file, overrides, directory, name)
+    except ProofgymError as error:
+        print(f"{error.boundary}: {error}", file=sys.stderr, flush=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except Exception:
+        traceback.print_exc()
+        sys.exit(1)
+
+
+def carry_out(file: Path, overrides: Sequence[str], directory: Path, name: str) -> None:
+    """When this returns the run is finished."""
     from proofgym.comparison.file import load
     from proofgym.comparison.plan import plan
     from proofgym.run_directory import RunDirectory
 
-    (run,) = [it for it in plan(load(Path(file), overrides), Path(directory)) if it.id == name]
-    if run.finished:
-        return
+    (run,) = [it for it in plan(load(file, overrides), directory) if it.id == name]
     if run.begun:
         run.job.resume(RunDirectory.open(run.path.parent, str(run.path)))
     else:
         run.job.begin(RunDirectory.make(run.path), control=run.variant.control)
-
-
-if __name__ == "__main__":
-    try:
-        main(*sys.argv[1:])
-    except ProofgymError as error:
-        print(f"{error.boundary}: {error}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)
