@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from proofgym import Lean, Local, Sampling
-from proofgym.estimate import bootstrap_mean
 from proofgym.environments.attempts import SingleTurn
+from proofgym.estimate import bootstrap_mean
 from proofgym.evaluation import evaluate
 from proofgym.evolution import history, replay
 from proofgym.evolution.state import named

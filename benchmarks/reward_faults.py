@@ -49,7 +49,8 @@ def main() -> None:
         ),
     }
     before = set(descendants(os.getpid()))
-    play({"reward": Reward(fault_cases.reward)}, {}, healthy=80)  # what training itself takes
+    # What sampling and training take by themselves.
+    play({"environment": Episodes(fault_cases.episode)}, {}, healthy=HEALTHY + len(ANY) + 7)
     cases = attributed = 0
     finished, left, grown = True, 0, 0.0
     for name, (judged, expected) in runs.items():
