@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from test_feed import converse
 from tiny_models import FAMILIES, loaded, save
 
 from proofgym.engines.transformers import TransformersEngine
@@ -28,6 +29,19 @@ def test_float32_samples_are_those_of_the_cpu(family):
     for request, completion in TransformersEngine(tiny, max_batch=16).generate(WANTED, sampling):
         assert completion.token_ids == here[request].token_ids
         assert completion.logprobs == pytest.approx(here[request].logprobs, abs=1e-4)
+
+
+def test_later_turns_are_those_of_the_cpu():
+    first = [Request((index,), ("theorem a", "p ∧ q", "h")[index % 3]) for index in range(40)]
+    here, _ = converse(TransformersEngine(loaded(), max_batch=16), first, 4)
+    tiny = loaded()
+    tiny.model.cuda()
+    engine = TransformersEngine(tiny, max_batch=16)
+    for _ in range(2):  # the second time with the graphs of the first
+        there, _ = converse(engine, first, 4)
+        assert {key: it.token_ids for key, it in there.items()} == {
+            key: it.token_ids for key, it in here.items()
+        }
 
 
 def test_bfloat16_samples(tmp_path):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -12,6 +14,7 @@ import pytest
 from proofgym.environments.portable import portable
 from proofgym.environments.reward import Reward
 from proofgym.errors import EnvironmentError as RewardError
+from proofgym.sandboxes.processes import descendants
 from proofgym.types import Status, Task
 
 TASK = Task("t", "prompt", data={"answer": 4})
@@ -87,6 +90,28 @@ def test_a_worker_is_replaced_after_a_crash():
         assert judge.judge(TASK, "good").reward == 1.0
     finally:
         judge.close()
+
+
+def test_a_flood_and_what_is_left_running_do_no_harm(capfd):
+    before = set(descendants(os.getpid()))
+
+    async def reward(task, text):
+        subprocess.run(["setsid", "sh", "-c", "sleep 1000 & sleep 1000 &"], check=True)
+        for _ in range(64):
+            os.write(1, b"x" * (1 << 20))
+        return 1.0
+
+    assert call(reward).reward == 1.0
+    assert len(capfd.readouterr().err) < 300_000
+    assert set(descendants(os.getpid())) <= before
+
+
+def test_an_async_reward_that_awaits_for_ever():
+    async def reward(task, text):
+        await asyncio.sleep(1000)
+
+    verdict = call(reward, timeout=0.5)
+    assert verdict.detail["fault"] == "timed out"
 
 
 def test_what_cannot_travel_is_refused_before_work():
