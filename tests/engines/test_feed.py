@@ -63,7 +63,8 @@ def test_later_turns_are_those_of_separate_calls():
         answered = list(engine.generate(wave, SAMPLING))
         alone |= {request.key: completion for request, completion in answered}
         wave = [
-            Request((*r.key, turn - 1), "", 0, (*c.prompt_ids, *c.token_ids, 7)) for r, c in answered
+            Request((*r.key, turn - 1), "", 0, (*c.prompt_ids, *c.token_ids, 7))
+            for r, c in answered
         ]
     assert {key: c.token_ids for (key, _), c in together.items()} == {
         key: c.token_ids for key, c in alone.items()

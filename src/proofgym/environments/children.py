@@ -7,7 +7,6 @@ it is not certain who was to blame the suspects begin again alone.
 
 from __future__ import annotations
 
-import itertools
 import pickle
 import selectors
 import socket
@@ -15,12 +14,10 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from proofgym.environments.child import Child
-from proofgym.environments.frames import FrameError, Frames, pack, read_plain
-from proofgym.environments.pulse import Pulse
+from proofgym.environments.actor import Actor, Stagecraft
+from proofgym.environments.frames import FrameError, read_plain
 from proofgym.environments.record import Record
 from proofgym.environments.score import Fault, from_plain, unscored
 from proofgym.environments.workshop import Bench, Workshop
@@ -31,61 +28,6 @@ _START_S = 60.0
 _STARTS = 3  # that may fail in a row
 _IDLE_S = 5.0  # without a sign of life from a loop that runs nobody's code
 _FEW = 4  # episodes in a process before another is started
-
-
-@dataclass(frozen=True)
-class Stagecraft:
-    """How episodes are run."""
-
-    function: bytes
-    timeout: float
-    """Seconds of an episode's own time."""
-    stall: float
-    """Seconds that a step may take."""
-    processes: int
-    at_once: int
-
-
-class Actor:
-    """One process, and the episodes that live in it."""
-
-    def __init__(self, craft: Stagecraft, alone: bool) -> None:
-        self.pulse = Pulse()
-        try:
-            self.child = Child("proofgym.environments.episode_worker", "episodes", [self.pulse.fd])
-        except BaseException:
-            self.pulse.close()
-            raise
-        self.alone = alone
-        self.residents: dict[int, Record] = {}
-        self.pid = 0
-        """0: not ready yet."""
-        self.started = time.monotonic()
-        self.seen_hung = -1
-        """The episode that seemed to hang at the last look."""
-        self.frames = Frames()
-        self.unsent = bytearray()
-        self.child.channel.setblocking(False)
-        self.say("load", craft.function, craft.timeout)
-
-    def say(self, *message: Any) -> None:
-        self.unsent += pack(message)
-
-    def send(self) -> None:
-        """What the channel takes now. Raises OSError."""
-        while self.unsent:
-            try:
-                sent = self.child.channel.send(self.unsent)
-            except BlockingIOError:
-                return
-            del self.unsent[:sent]
-
-    def end(self, selector: selectors.BaseSelector) -> str:
-        """End it, whatever it does; says how it had ended, if it had."""
-        selector.unregister(self.child.channel)
-        how = self.child.kill()
-        self.pulse.close()
-        return how
 
 
 Hear = Callable[[tuple[Any, ...]], None]
@@ -277,7 +219,7 @@ class Children:
                 self._end_hung(actor, episode, quiet)
 
     def _end_hung(self, actor: Actor, episode: int, quiet: float) -> None:
-        where = _stack(actor)
+        where = actor.stack()
         actor.end(self._selector)
         message = f"the episode blocked its event loop for {quiet:.1f} s and was ended{where}"
         self._replace(actor, episode, "timed out", message, sure=episode != 0)
@@ -295,10 +237,8 @@ class Children:
     def _replace(self, actor: Actor, noted: int, fault: Fault, message: str, *, sure: bool) -> None:
         """Blame one of a lost process's episodes, or suspect some; the others begin again."""
         residents = actor.residents
-        if noted in residents:
-            suspects = [noted]
-        else:  # nobody's step; or that of one who is over already, and that nobody else did
-            suspects = list(residents) if noted == 0 else []
+        # Where it was nobody's step, all; where it was that of one who is over already, nobody.
+        suspects = [it for it in residents if noted in (0, it)]
         sure = sure or len(residents) == 1
         if sure and len(suspects) == 1:
             record = residents.pop(suspects[0])
@@ -326,13 +266,3 @@ class Children:
             self._over(record, unscored("died", message))
         self._ready.clear()
         self._suspects.clear()
-
-
-def _stack(actor: Actor) -> str:
-    """Where the process is now, as far as that is an episode's code."""
-    lines = actor.pulse.ask(actor.pid)
-    theirs = list(itertools.takewhile(lambda line: _OURS not in line, lines))
-    return f", in {'; '.join(theirs[:3])}" if theirs else ""
-
-
-_OURS = "proofgym/environments/episode_worker.py"

@@ -13,7 +13,8 @@ from pydantic import Field, field_validator
 
 from proofgym.config import Config
 from proofgym.engines.engine import Engine
-from proofgym.environments.children import Children, Stagecraft
+from proofgym.environments.actor import Stagecraft
+from proofgym.environments.children import Children
 from proofgym.environments.lean import Lean
 from proofgym.environments.portable import portable
 from proofgym.environments.record import Asked, Record, Rules
