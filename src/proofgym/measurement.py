@@ -13,6 +13,7 @@ from pydantic import Field, field_validator
 
 from proofgym.budget import spent
 from proofgym.config import Config
+from proofgym.errors import VerifierError
 from proofgym.types import Sampling, Task
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from proofgym.evaluation import Evaluation
     from proofgym.run_directory import RunDirectory
 
+MOST_UNSCORED = 0.25
+"""A measurement with a larger share of attempts without a score is none: the run stops."""
 TASKS = "evaluation.json"
 """The measured tasks of a run, in the order of the counts in its events."""
 
@@ -90,6 +93,12 @@ class Measurement:
             samples=self.config.samples,
             what=f"held-out, {min(share, 1.0):.0%} of the work done",
         )
+        wanted = len(self._tasks) * self.config.samples
+        if result.unscored() > MOST_UNSCORED * wanted:
+            raise VerifierError(
+                f"{result.unscored()} of {wanted} held-out attempts have no score; "
+                f"the first says: {_first_fault(result)}"
+            )
         # The number of the last iteration whose weights these are: a resume that forgets that
         # iteration forgets its measurement too.
         self._run.record(
@@ -99,6 +108,11 @@ class Measurement:
             **{name: round(value, 3) for name, value in spent(events).items()},
             **_counts(result),
         )
+
+
+def _first_fault(result: Evaluation) -> str:
+    lost = (it.verdict for row in result.attempts for it in row if it.verdict.reward is None)
+    return next(lost).message
 
 
 def _counts(result: Evaluation) -> dict[str, Any]:

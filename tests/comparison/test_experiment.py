@@ -1,0 +1,156 @@
+"""What may be compared, and what is refused before any work."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from proofgym import GRPO, Budget, Comparison, Supervised, Sweep
+from proofgym.budget import spent
+from proofgym.comparison import load, plan
+from proofgym.comparison.claims import sentences
+from proofgym.comparison.record import Record
+from proofgym.comparison.results import compute
+from proofgym.errors import ConfigError
+
+
+@pytest.fixture
+def job(write):
+    return load(write()).job
+
+
+def comparison(job, **fields):
+    given = {"job": job, "variants": {"a": {}}, "budget": Budget(tokens=100), "samples": 2}
+    return Comparison(**{**given, **fields})
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"variants": {"a": {"algorithm.sgima": 1}}}, "'a'.*did you mean 'sigma'"),
+        ({"variants": {"a": {"algoritm": 1}}}, "did you mean 'algorithm'"),
+        ({"variants": {"a": {"algorithm.sigma": -1}}}, "variant 'a'.*greater than 0"),
+        ({"variants": {"a": {"control": "premuted"}}}, "did you mean 'permuted'"),
+        ({"variants": {"a": {"seed": 3}}}, "name them in `seeds`"),
+        ({"variants": {"a": {"reward": None}}}, "judged differently"),
+        ({"variants": {"a b": {}, "a-b": {}}}, "2 variants would be called 'a-b'"),
+        ({"variants": {}}, "at least 1"),
+        ({"seeds": (1, 1)}, "different"),
+        ({"budget": Budget()}, "what a run may spend"),
+        ({"at": (0, 0.5)}, "begin with 0 and end with 1"),
+        ({"k": (4,)}, "from 1 to samples"),
+        ({"varaints": {}}, "did you mean 'variants'"),
+        (
+            {
+                "variants": {"s": {"algorithm": Supervised()}},
+                "budget": Budget(verifier_seconds=1.0),
+            },
+            "would never end",
+        ),
+        (
+            {"variants": {"s": {"algorithm": Supervised(), "control": "permuted"}}},
+            "no rewards to shuffle",
+        ),
+    ],
+)
+def test_what_is_wrong_is_refused_with_the_nearest_right_name(job, fields, words):
+    with pytest.raises(ConfigError, match=words):
+        comparison(job, **fields)
+
+
+def test_a_budget_is_one_of_three():
+    with pytest.raises(ConfigError, match="only one of tokens, seconds"):
+        Budget(tokens=1, seconds=1)
+    events = [{"event": "iteration", "tokens": 30, "seconds": 2.0}, {"event": "end"}]
+    assert spent(events) == {"tokens": 30, "verifier_seconds": 0, "seconds": 2}
+    assert Budget(tokens=60).share(events) == 0.5
+    assert Budget().share(events) == 0
+
+
+def test_every_run_has_the_same_but_for_its_variant_and_seed(job, tmp_path):
+    made = comparison(
+        job,
+        variants={"es": {"algorithm.sigma": 0.5}, "grpo": {"algorithm": GRPO(group=2)}},
+        seeds=(4, 5),
+    )
+    runs = plan(made, tmp_path)
+    assert [(run.variant.name, run.job.seed) for run in runs] == [
+        ("es", 4),
+        ("grpo", 4),
+        ("es", 5),
+        ("grpo", 5),
+    ]
+    assert runs[0].job.algorithm.sigma == 0.5
+    assert runs[0].job.algorithm.population == job.algorithm.population
+    assert len({json.dumps(run.job.measure.to_json()) for run in runs}) == 1
+
+
+def test_a_supervised_variant_learns_from_its_own_tasks(job):
+    made = comparison(job, variants={"s": {"algorithm": Supervised(), "tasks.limit": 3}})
+    made_job = made.job_of(made.variants_named()[0], 0)
+    assert made_job.algorithm.reference == made_job.tasks
+
+
+def test_a_sweep_has_every_combination(job):
+    made = Sweep(
+        job=job,
+        grid={"algorithm.sigma": [0.25, 0.5], "tasks": {"few": job.tasks.replace("limit", 2)}},
+        budget=Budget(seconds=9),
+    )
+    assert [it.name for it in made.variants_named()] == [
+        "sigma=0.25, tasks=few",
+        "sigma=0.5, tasks=few",
+    ]
+    with pytest.raises(ConfigError, match="two of its values are the same"):
+        Sweep(job=job, grid={"algorithm.sigma": [0.5, 0.5]}, budget=Budget(seconds=9))
+
+
+def simulated(job, tmp_path, gains, seeds=(0, 1, 2), tasks=60, monkeypatch=None):
+    """Results of runs whose success before is a half and after it by variant is given."""
+    made = comparison(job, variants={name: {} for name in gains}, seeds=seeds, samples=4)
+    generator = np.random.default_rng(0)
+    records = []
+    for run in plan(made, tmp_path):
+        points = [
+            {
+                "passed": generator.binomial(4, p, tasks).tolist(),
+                "scored": [4] * tasks,
+                "success": p,
+                "evaluation_seconds": 1.0,
+            }
+            for p in (0.5, 0.5 + gains[run.variant.name])
+        ]
+        listed = [{"name": str(i), "topic": "t", "difficulty": 1} for i in range(tasks)]
+        records.append(Finished(run, [], points, listed))
+    return compute(made, records)
+
+
+class Finished(Record):
+    """A record of a run that ended."""
+
+    state = "finished"
+
+
+def test_sentences_say_what_the_numbers_show_and_no_more(job, tmp_path):
+    said = "\n".join(sentences(simulated(job, tmp_path, {"good": 0.3, "plain": 0.0, "same": 0.0})))
+    assert "Held-out pass@1 of good rises in training" in said
+    assert "plain is not shown to change" in said
+    assert "good is better than plain" in said
+    assert "plain is not shown to differ from same" in said
+    assert "There are 3 pairs" in said
+    assert "n seeds = 3" in said
+
+
+def test_one_seed_is_said_to_show_nothing_of_seeds(job, tmp_path):
+    said = "\n".join(sentences(simulated(job, tmp_path, {"a": 0.3, "b": 0.0}, seeds=(0,))))
+    assert "n seeds = 1: nothing can be said about seeds" in said
+    assert "nothing to decompose" in said
+
+
+def test_a_control_that_learns_is_pointed_at(job, tmp_path):
+    results = simulated(job, tmp_path, {"a": 0.3})
+    item = results.variants[0]
+    item.variant = type(item.variant)("a", {"control": "permuted"}, {})
+    assert any("doubt the other gains" in line for line in sentences(results))
