@@ -14,7 +14,7 @@ from proofgym.comparison.curves import Curve
 from proofgym.comparison.intervals import Estimate
 
 COLOURS = 8
-_WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 520, 300, 52, 14, 14, 44
+_WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 520, 310, 52, 14, 26, 44
 
 
 def colour(index: int) -> str:
@@ -37,7 +37,7 @@ def curves(found: Sequence[tuple[int, Curve]], across: str, up: str, percent: bo
         return f"{right:.1f},{down:.1f}"
 
     parts = [_grid(ticks, low, high, percent), _across(most, across)]
-    parts.append(_text(_LEFT, _TOP - 3, up, size=11))
+    parts.append(_text(_LEFT, 12, up, size=11))
     parts += [_band(index, curve, place) for index, curve in found]
     parts += [_line(index, curve, place) for index, curve in found]
     return _svg(_WIDTH, _HEIGHT, f"{up} over {across}", parts)
