@@ -43,6 +43,8 @@ class Loop:
     report: Report = lambda metrics: None
     done: Callable[[], bool] = lambda: False
     """Whether to stop before the iterations are done, asked before each."""
+    of: str = ""
+    """What progress says after an iteration's number: how many there will be, where that is known."""
 
     def train(self) -> None:
         while self.algorithm.iteration < self.iterations and not self.done():
@@ -73,7 +75,7 @@ class Loop:
         self, iteration: int, tasks: Sequence[Task], first: int, clock: Phases
     ) -> list[Rollout]:
         pending: list[Future[Rollout]] = []
-        with Progress(f"iteration {iteration + 1}/{self.iterations}", unit="attempts") as progress:
+        with Progress(f"iteration {iteration + 1}{self.of}", unit="attempts") as progress:
             batches = self.algorithm.batches(tasks, first)
             while True:
                 with clock.measure("perturb"):

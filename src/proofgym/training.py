@@ -72,6 +72,7 @@ def train(job: Job, run: RunDirectory, tasks: Sequence[Task], control: str | Non
                 iterations=job.iterations,
                 report=report,
                 done=lambda: job.budget.share(run.events()) >= 1,
+                of="" if job.budget.kind else f"/{job.iterations}",
             )
             with interrupts:
                 measure()
@@ -171,7 +172,7 @@ def _record_start(
     say(f"judge: {judge}")
     say(
         f"weights {loaded.digest[:12]}, seed {job.seed}, "
-        f"iterations {iteration + 1} to {job.iterations}"
+        f"iterations {iteration + 1} to {job.budget if job.budget.kind else job.iterations}"
     )
 
 
