@@ -44,7 +44,7 @@ class Loop:
     done: Callable[[], bool] = lambda: False
     """Whether to stop before the iterations are done, asked before each."""
     of: str = ""
-    """What progress says after an iteration's number: how many there will be, where that is known."""
+    """What progress says after an iteration's number: how many there will be, if that is known."""
 
     def train(self) -> None:
         while self.algorithm.iteration < self.iterations and not self.done():

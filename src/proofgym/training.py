@@ -172,7 +172,11 @@ def _record_start(
     say(f"judge: {judge}")
     say(
         f"weights {loaded.digest[:12]}, seed {job.seed}, "
-        f"iterations {iteration + 1} to {job.budget if job.budget.kind else job.iterations}"
+        + (
+            f"from iteration {iteration + 1} until {job.budget} are used"
+            if job.budget.kind
+            else f"iterations {iteration + 1} to {job.iterations}"
+        )
     )
 
 
