@@ -138,8 +138,9 @@ def _variance(results: Results) -> Iterator[str]:
         yield "One comparable seed: the rest holds the effect of the seed too."
     if results.noise_share is not None:
         yield (
-            "The limited number of held-out attempts alone would explain about "
-            f"{min(1.0, results.noise_share):.0%} of that variance, if draws were not shared."
+            "The limited number of held-out attempts alone would explain "
+            + ("all" if results.noise_share >= 1 else f"about {results.noise_share:.0%}")
+            + " of that variance, if draws were not shared."
         )
 
 
