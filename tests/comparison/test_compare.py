@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 
 from proofgym.cli.main import app
 from proofgym.comparison import load, plan, write_report
+from proofgym.comparison.runner import starts
 
 
 def command(*arguments):
@@ -142,6 +143,8 @@ def test_kill_minus_nine_then_again_ends_as_if_undisturbed(done, tmp_path):
     process.wait()
     assert any(run.begun and not run.finished for run in runs_of(path, killed / "tiny"))
     compare(path, "--to", killed, "--jobs", "2", "--set", "seeds=[0]")
+    tried = starts(killed / "tiny")
+    assert [it["error"] for it in tried] == [""] * len(tried), "nothing was left running"
     again = [run for run in runs_of(path, killed / "tiny") if run.seed == 0]
     assert {run.id: kept(run) for run in again} == calm
 

@@ -125,7 +125,13 @@ def theirs(rollouts, fields, tmp_path):
 
 def ours(fields, sampling, model, tmp_path):
     config = GRPO(prompts=3, group=GROUP, **{"importance_cap": None, **fields})
-    trainer = Trainer(model, config, temperature=sampling.temperature, reference=config.kl > 0)
+    trainer = Trainer(
+        model,
+        config,
+        temperature=sampling.temperature,
+        reference=config.kl > 0,
+        entropy=config.entropy > 0,
+    )
     origin = {"control": None, "seed": 0}
     return GRPORun(config, trainer, Checkpoints(tmp_path / "c", 1, 0), sampling, origin)
 

@@ -166,6 +166,7 @@ class GRPO(TrainerOptions, Algorithm):
             seed=seed,
             temperature=sampling.temperature,
             reference=self.kl > 0,
+            entropy=self.entropy != 0,
             ranks=ranks,
         )
         checkpoints = Checkpoints(place, self.keep_last, self.keep_best)
@@ -319,7 +320,7 @@ class GRPORun:
         prepared = []
         for attempt in attempts:
             samples = list(sequences(attempt.rollout.turns))
-            cut_off = attempt.rollout.turns[-1].finish == "length"
+            cut_off = any(turn.finish == "length" for turn in attempt.rollout.turns[-1:])
             for sample in samples:
                 if self.config.mask_overlong and cut_off:
                     sample.mask()

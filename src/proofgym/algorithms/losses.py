@@ -49,8 +49,8 @@ def token_weights(lengths: Sequence[int], how: Aggregation, most: int) -> list[f
 
 @dataclass(frozen=True, slots=True)
 class PolicyLoss:
-    """A loss over `Tokens` with values `advantage`, `weight` and `share` (1 / tokens computed); where
-    they are needed also `old`, `engine` or `importance`, and `reference`."""
+    """A loss over `Tokens` with values `advantage`, `weight` and `share` (1 / tokens computed);
+    where they are needed also `old`, `engine` or `importance`, and `reference`."""
 
     objective: Literal["clip", "cispo"] = "clip"
     ratio: Literal["token", "sequence"] = "token"

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import ctypes
 import multiprocessing
 import os
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
 from proofgym.errors import ProofgymError
 
-_PDEATHSIG = 1
-
 
 def work(file: Path, overrides: Sequence[str], directory: Path, name: str, log: Path) -> None:
     """The process: start or continue the run `name`; everything it prints goes to `log`."""
     os.setsid()  # Ctrl-C comes from the parent, once
-    ctypes.CDLL(None).prctl(_PDEATHSIG, signal.SIGKILL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    parent = multiprocessing.parent_process()
-    if parent is None or not parent.is_alive():  # it ended before we could ask to be told
-        return
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     with log.open("ab") as out:
         os.dup2(out.fileno(), 1)
         os.dup2(out.fileno(), 2)
@@ -37,6 +32,15 @@ def work(file: Path, overrides: Sequence[str], directory: Path, name: str, log: 
     except Exception:
         traceback.print_exc()
         sys.exit(1)
+
+
+def _end_with_parent() -> None:
+    """Die with the process that compares; the kernel would only tell of the fork server, which
+    lives as long as we do."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def carry_out(file: Path, overrides: Sequence[str], directory: Path, name: str) -> None:

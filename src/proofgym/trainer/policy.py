@@ -31,8 +31,10 @@ class Policy:
         seed: int,
         reference: bool,
         own: bool = False,
+        pull: bool = False,
     ) -> None:
-        """`reference` keeps the weights as they are; `own` shares no tensor that is trained."""
+        """`reference` keeps the weights as they are; `own` shares no tensor that is trained; `pull`
+        is the scorer's."""
         self.stored: torch.dtype = engine_model.dtype
         """The engine's precision."""
         self._engine = dict(engine_model.named_parameters())
@@ -45,7 +47,7 @@ class Policy:
             model = _twin(engine_model).requires_grad_(True)
         else:
             model = copy.deepcopy(engine_model).float().requires_grad_(True)
-        self.scorer = Scorer(model)
+        self.scorer = Scorer(model, pull)
         self._reference = None
         if reference and lora is None:
             self._reference = Scorer(copy.deepcopy(engine_model).requires_grad_(False))

@@ -14,11 +14,14 @@ MOST_LOGITS = 1 << 28
 
 
 class Scorer(nn.Module):
-    """A causal language model, asked only for what it drew."""
+    """A causal language model, asked only for what it drew.
 
-    def __init__(self, model: Any) -> None:
+    `pull` makes the entropy differentiable too, which holds more in memory.
+    """
+
+    def __init__(self, model: Any, pull: bool = False) -> None:
         super().__init__()
-        self.model = model
+        self.model, self.pull = model, pull
 
     def forward(
         self,
@@ -39,20 +42,22 @@ class Scorer(nn.Module):
         head = self.model.get_output_embeddings()
         size = max(1, MOST_LOGITS // head.weight.shape[0])
         if len(hidden_KD) <= size:
-            return _read(hidden_KD, head, targets_K, temperature)
+            return self._read(hidden_KD, head, targets_K, temperature)
         parts = [
-            checkpoint(_read, hidden, head, targets, temperature, use_reentrant=False)
+            checkpoint(self._read, hidden, head, targets, temperature, use_reentrant=False)
             for hidden, targets in zip(hidden_KD.split(size), targets_K.split(size), strict=True)
         ]
         return torch.cat([part[0] for part in parts]), torch.cat([part[1] for part in parts])
 
-
-def _read(
-    hidden_KD: Tensor, head: Any, targets_K: Tensor, temperature: float
-) -> tuple[Tensor, Tensor]:
-    logits_KV = head(hidden_KD).float()
-    if temperature != 1:
-        logits_KV = logits_KV / temperature
-    logs_KV = logits_KV.log_softmax(-1)
-    chosen_K = logs_KV.gather(-1, targets_K[:, None])[:, 0]
-    return chosen_K, -(logs_KV.exp() * logs_KV).sum(-1)
+    def _read(
+        self, hidden_KD: Tensor, head: Any, targets_K: Tensor, temperature: float
+    ) -> tuple[Tensor, Tensor]:
+        logits_KV = head(hidden_KD).float()
+        if temperature != 1:
+            logits_KV = logits_KV / temperature
+        logs_KV = logits_KV.log_softmax(-1)
+        chosen_K = logs_KV.gather(-1, targets_K[:, None])[:, 0]
+        if self.pull:
+            return chosen_K, -(logs_KV.exp() * logs_KV).sum(-1)
+        still_KV = logs_KV.detach()
+        return chosen_K, -still_KV.exp().mul_(still_KV).sum(-1)

@@ -41,7 +41,9 @@ class Rank(Trainer):
 
         for tensor in engine_model.state_dict().values():
             dist.broadcast(tensor, 0)
-        policy = Policy(engine_model, self.options.lora, seed, reference, own=True)
+        policy = Policy(
+            engine_model, self.options.lora, seed, reference, own=True, pull=self._entropy
+        )
         self._prepare_layers(policy)
         if self.options.lora is None:
             mesh = init_device_mesh(self.device.type, (dist.get_world_size(),))
@@ -99,6 +101,7 @@ class ShardedTrainer(Rank):
         seed: int = 0,
         temperature: float = 1.0,
         reference: bool = False,
+        entropy: bool = False,
         ranks: int,
     ) -> None:
         device = next(engine_model.parameters()).device
@@ -108,7 +111,7 @@ class ShardedTrainer(Rank):
             )
         store = dist.TCPStore("127.0.0.1", 0, ranks, True, PATIENCE, wait_for_workers=False)
         settings: dict[str, Any] = {"seed": seed, "temperature": temperature}
-        settings["reference"] = reference
+        settings |= {"reference": reference, "entropy": entropy}
         model = type(engine_model), engine_model.config, engine_model.dtype
         self._others = [
             _start((device.type, store.port, rank, ranks, model, options, settings))

@@ -14,11 +14,13 @@ def start(
     *,
     seed: int,
     temperature: float,
-    reference: bool,
+    reference: bool = False,
+    entropy: bool = False,
     ranks: int,
 ) -> Trainer:
     """A trainer of `engine_model`; see `Trainer`."""
-    settings: dict[str, Any] = {"seed": seed, "temperature": temperature, "reference": reference}
+    settings: dict[str, Any] = {"seed": seed, "temperature": temperature}
+    settings |= {"reference": reference, "entropy": entropy}
     if ranks == 1:
         return Trainer(engine_model, options, **settings)
     from proofgym.trainer.sharded import ShardedTrainer

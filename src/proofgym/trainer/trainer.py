@@ -30,7 +30,8 @@ class Tokens:
     logprobs: Tensor
     """(K,) under the model in training, at the sampling temperature; differentiable."""
     entropy: Tensor
-    """(K,) of the distribution each token was drawn from, in nats; differentiable."""
+    """(K,) of the distribution each token was drawn from, in nats; differentiable if the trainer
+    was asked for that."""
     sequence: Tensor
     """(K,) int64: which sequence each belongs to, from 0."""
     sequences: int
@@ -50,7 +51,8 @@ class Trainer:
     """Trains the weights of `engine_model` (Llama, Qwen2, Qwen3 families), in place where it can.
 
     `temperature` divides the logits, as it did when the tokens were drawn. `reference` keeps the
-    weights as they are now, to measure the distance from.
+    weights as they are now, to measure the distance from. `entropy` makes `Tokens.entropy`
+    differentiable.
     """
 
     def __init__(
@@ -61,8 +63,10 @@ class Trainer:
         seed: int = 0,
         temperature: float = 1.0,
         reference: bool = False,
+        entropy: bool = False,
     ) -> None:
         self.options, self.temperature = options, temperature or 1.0
+        self._entropy = entropy
         self.device = next(engine_model.parameters()).device
         self.policy = self._make_policy(engine_model, seed, reference)
         self.steps = 0
@@ -167,7 +171,7 @@ class Trainer:
         return not self._low and self.policy.stored == torch.float32
 
     def _make_policy(self, engine_model: Any, seed: int, reference: bool) -> Policy:
-        policy = Policy(engine_model, self.options.lora, seed, reference)
+        policy = Policy(engine_model, self.options.lora, seed, reference, pull=self._entropy)
         self._prepare_layers(policy)
         return policy
 
