@@ -1,7 +1,6 @@
 """Train a small model to write Python functions that pass hidden tests in a sandbox.
 
 proofgym train examples/python_functions.py --set iterations=5
-proofgym eval smollm2-135m python_core:heldout --job examples/python_functions.py
 """
 
 from proofgym import ES, Job, Local, Model, Order, Python, Sampling
@@ -10,8 +9,8 @@ from proofgym.tasks import python_core
 job = Job(
     name="python",
     model=Model("smollm2-135m"),
-    tasks=python_core("train", difficulty=(1, 5)),
-    evaluation=python_core("heldout"),
+    tasks=python_core("train", difficulty=(1, 5), prompt="chatml"),
+    evaluation=python_core("heldout", prompt="chatml"),
     reward=Python(partial=True, timeout=2),  # the share of a function's tests that pass
     order=Order(by="difficulty", start=0.3, widen=15),
     algorithm=ES(
@@ -21,8 +20,7 @@ job = Job(
         learning_rate=2**-3,
         parameters=("model.norm.weight",),
     ),
-    # The model goes on with the function; what ends it is not part of it.
-    sampling=Sampling(max_tokens=96, stop=("\n\n", "\ndef ", "\nclass ", "\nprint", "```")),
+    sampling=Sampling(temperature=0.7, max_tokens=96, stop=("\n```\n",)),
     cluster=Local(),
     iterations=30,
 )

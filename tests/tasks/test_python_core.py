@@ -77,6 +77,10 @@ def test_the_prompt_has_the_function_and_nothing_of_its_tests():
     (asked,) = python_core("train", prompt="ask", limit=1).load()
     assert asked.data["stub"] in asked.prompt
     assert asked.prompt.endswith("```\n")
+    (chat,) = python_core("train", prompt="chatml", limit=1).load()
+    assert chat.prompt.endswith("```<|im_end|>\n<|im_start|>assistant\n")
+    (mine,) = python_core("train", prompt="# Task\n{stub}", limit=1).load()
+    assert mine.prompt == "# Task\n" + asked.data["stub"]
 
 
 def test_a_right_function_passes_and_typical_wrong_ones_fail(judge):

@@ -11,6 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic import field_validator
+
 from proofgym.errors import ConfigError, nearest
 from proofgym.tasks.python_functions.function import Function
 from proofgym.tasks.tasks import Problem, Tasks
@@ -18,8 +20,13 @@ from proofgym.types import Task
 
 SPLITS = ("train", "heldout")
 
-ASK = "Write this Python function. Answer with one fenced block of code.\n\n```python\n{stub}```\n"
-"""The prompt for chat models; others go on with the function itself."""
+_ASK = "Write this Python function. Answer with one fenced block of code.\n\n```python\n{stub}```"
+PROMPTS = {
+    "complete": "{stub}",
+    "ask": f"{_ASK}\n",
+    "chatml": f"<|im_start|>user\n{_ASK}<|im_end|>\n<|im_start|>assistant\n",
+}
+"""How the function is asked for."""
 
 
 class PythonTasks(Tasks):
@@ -27,9 +34,17 @@ class PythonTasks(Tasks):
 
     split: Literal["train", "heldout"] = "train"
     """`train` or `heldout`."""
-    prompt: Literal["complete", "ask"] = "complete"
-    """`complete`: the function's first line and docstring, to go on with. `ask`: a request that a
-    chat model answers with a fenced block."""
+    prompt: str = "complete"
+    """`complete`: the function's first line and docstring, to go on with. `ask`: a request that is
+    answered with a fenced block; `chatml`: the same in the markup of Qwen, SmolLM2 and others. Or a
+    template of your own with `{stub}`."""
+
+    @field_validator("prompt")
+    @classmethod
+    def _shows_it(cls, text: str) -> str:
+        if text not in PROMPTS and "{stub}" not in text:
+            raise ValueError(f"{nearest(text, PROMPTS)}, or a template with {{stub}}")
+        return text
 
     def describe(self) -> str:
         return f"python_core:{self.split}"
@@ -51,7 +66,8 @@ class PythonTasks(Tasks):
             "stub": function.stub,
             "tests": function.tests,
         }
-        prompt = function.stub if self.prompt == "complete" else ASK.format(stub=function.stub)
+        template = PROMPTS.get(self.prompt, self.prompt)
+        prompt = template.replace("{stub}", function.stub)
         return Task(function.name, prompt, function.topic, function.difficulty, data)
 
 
