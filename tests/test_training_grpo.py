@@ -213,3 +213,30 @@ def test_the_engines_model_asks_for_no_gradients_after_a_run(tiny_model, tmp_pat
     run.close()
     assert not any(it.requires_grad for it in model.parameters())
     assert torch.is_grad_enabled()
+
+
+def test_an_episode_trains_as_one_sequence_of_all_its_turns(job_file, tmp_path):
+    from proofgym.rollout_lines import from_line
+    from proofgym.trainer.sample import sequences
+
+    text = job_file.read_text().replace(
+        "job = Job(",
+        '''
+async def twice(chat, task, sandbox):
+    """Two turns; what is said between them is not the model's to learn."""
+    first = await chat(task.prompt)
+    second = await chat(" and 7 more: ")
+    return (first.text.count(WANTED) + second.text.count(WANTED)) / 24
+
+
+job = Job(''',
+    )
+    job_file.write_text(text.replace("reward=vowels", "environment=twice"))
+    run = train(job_file, tmp_path / "runs", "iterations=14")
+    found = rewards(run)
+    assert np.mean(found[-3:]) > 2 * np.mean(found[:3])
+    attempts = [from_line(line, []) for line in run.rollouts(0)]
+    for attempt in attempts:
+        (sample,) = sequences(attempt.turns)
+        assert sample.count == attempt.tokens
+        assert not sample.drawn.all()

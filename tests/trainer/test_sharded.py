@@ -33,17 +33,16 @@ def samples(reference=None):
 
 
 def run(kind, options, **more):
-    """Three steps, a checkpoint, another trainer that goes on from it, one step more."""
+    """Three steps, a checkpoint, two steps more, back to the checkpoint, one step again."""
     model = tiny_models.build_model()
     trainer = kind(model, options, reference=True, **more)
     reference = trainer.logprobs(samples(), reference=True)
     reports = [trainer.step(samples(reference), LOSS) for _ in range(3)]
     state = {name: value.clone() for name, value in trainer.state().items()}
-    trainer.close()
-    model = tiny_models.build_model()
-    trainer = kind(model, options, reference=True, **more)
+    reports += [trainer.step(samples(reference), LOSS) for _ in range(2)]
     trainer.load(state, 3)
     reports.append(trainer.step(samples(reference), LOSS))
+    assert reports[-1] == pytest.approx(reports[3], rel=1e-4, abs=1e-6)
     trainer.publish()
     scored = trainer.logprobs(samples())
     trainer.close()
