@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from proofgym.environments.python_tests import Python, same
+from proofgym.environments.json_values import same
+from proofgym.environments.python_tests import Python
 from proofgym.errors import ConfigError, TaskError
 from proofgym.tasks import from_jsonl, named, python_core
 from proofgym.tasks.python_core import all_functions

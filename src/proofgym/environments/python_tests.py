@@ -8,19 +8,21 @@ pass: an exit status, printed text and objects that equal everything mean nothin
 from __future__ import annotations
 
 import json
-import math
 import os
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field, field_validator
 
 from proofgym.config import Config
+from proofgym.environments.json_values import same
 from proofgym.environments.python_code import find_code
 from proofgym.errors import SandboxError, TaskError
+from proofgym.lean.runner import is_starved
 from proofgym.sandboxes.limits import MIB, Limits
 from proofgym.sandboxes.sandbox import SYSTEM_PATHS, Outcome, Sandbox
 from proofgym.tasks.tasks import Tasks
@@ -135,13 +137,17 @@ class PythonJudge:
         )
 
     def _run(self, request: bytes) -> Outcome:
+        limits, patient = self._limits, True
         for attempt in range(_RETRIES + 1):
             outcome = self._sandbox.run(
                 [os.path.realpath(sys.executable), "-I", "-S", str(_INSIDE / "calls.py")],
                 read_only=_read_only(),
-                limits=self._limits,
+                limits=limits,
                 stdin=request,
             )
+            if patient and is_starved(outcome, limits):  # the machine may be busy: once more
+                limits, patient = replace(limits, wall_s=2 * limits.wall_s), False
+                continue
             if outcome.ended_by != "infrastructure" or outcome.pointless or attempt == _RETRIES:
                 break
             time.sleep(0.1 * 4**attempt)
@@ -216,34 +222,6 @@ def _lines(output: bytes) -> Iterator[Mapping[str, Any]]:
         if number and (line["call"] != number - 1 or type(line["call"]) is not int):
             raise ValueError("not in its turn")
         yield line
-
-
-def same(expected: Any, got: Any, tolerance: float) -> bool:
-    """Whether a returned value is the expected one, both as JSON has them: true is not 1, and an
-    expected fraction allows the tolerance."""
-    if isinstance(expected, bool) or isinstance(got, bool) or expected is None or got is None:
-        return type(expected) is type(got) and expected == got
-    if isinstance(expected, float) and isinstance(got, int | float):
-        try:
-            both_nan = math.isnan(expected) and math.isnan(got)
-            return both_nan or math.isclose(expected, got, rel_tol=tolerance, abs_tol=tolerance)
-        except OverflowError:  # an int that is no float
-            return False
-    if isinstance(expected, list):
-        return (
-            isinstance(got, list)
-            and len(got) == len(expected)
-            and all(same(*pair, tolerance) for pair in zip(expected, got, strict=True))
-        )
-    if isinstance(expected, dict):
-        return (
-            isinstance(got, dict)
-            and got.keys() == expected.keys()
-            and all(same(expected[key], got[key], tolerance) for key in expected)
-        )
-    if isinstance(expected, int) and isinstance(got, float):
-        return got == expected
-    return type(expected) is type(got) and bool(expected == got)
 
 
 def check_tests(data: Mapping[str, Any]) -> None:
