@@ -240,3 +240,35 @@ job = Job(''',
         (sample,) = sequences(attempt.turns)
         assert sample.count == attempt.tokens
         assert not sample.drawn.all()
+
+
+def test_a_failure_between_the_steps_of_an_iteration_keeps_no_half_of_it(
+    job_file, tmp_path, monkeypatch
+):
+    from proofgym.trainer.trainer import Trainer
+
+    settings = ("algorithm.minibatches=2", "algorithm.checkpoint_every=100", "iterations=5")
+    calm = train(job_file, tmp_path / "calm", *settings)
+    once = Trainer.step
+
+    def fail(self, *arguments):
+        if self.steps == 7:  # the second of iteration 4
+            raise RunError("the power failed")
+        return once(self, *arguments)
+
+    monkeypatch.setattr(Trainer, "step", fail)
+    with pytest.raises(RunError, match="power"):
+        train(job_file, tmp_path / "torn", *settings)
+    monkeypatch.undo()
+    run = RunDirectory.open(tmp_path / "torn", "latest")
+    load_job(job_file, settings).resume(run)
+    assert digest(run) == digest(calm)
+
+
+def test_an_iteration_without_anything_to_learn_from_says_so(job_file, tmp_path, capfd):
+    text = job_file.read_text().replace("return text.count(WANTED) / 12", "return 1.0")
+    job_file.write_text(text)
+    run = train(job_file, tmp_path / "runs", "iterations=1")
+    assert "nothing to learn from" in capfd.readouterr().err
+    (event,) = [event for event in run.events() if event["event"] == "iteration"]
+    assert (event["steps"], event["informative"]) == (0, 0)

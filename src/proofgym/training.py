@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from proofgym.algorithms.algorithm import AlgorithmRun
 from proofgym.environments.attempts import Attempts
 from proofgym.errors import ProofgymError, RunError
 from proofgym.interrupts import Interrupts
@@ -44,7 +45,7 @@ def train(job: Job, run: RunDirectory, tasks: Sequence[Task], control: str | Non
         )
         try:
             algorithm.check(engine, tasks[0].prompt)
-            repair_record(run, algorithm.iteration, tasks)
+            repair_record(run, algorithm, tasks)
             order = job.order.open(tasks, job.seed)
             order.replay(past(run, job.algorithm.prompts, job.order.learns))
             _record_start(job, run, loaded, attempts.describe(), algorithm.iteration, control)
@@ -111,14 +112,15 @@ def _measurement(
     )
 
 
-def repair_record(run: RunDirectory, durable: int, tasks: Sequence[Task]) -> None:
+def repair_record(run: RunDirectory, algorithm: AlgorithmRun, tasks: Sequence[Task]) -> None:
     """Make the record agree with the algorithm's durable state after a crash.
 
     Work on iterations that did not become durable is forgotten; an iteration whose event was lost
     between the update and the record is rebuilt from its rollouts.
     """
+    durable = algorithm.iteration
     done = [event["iteration"] for event in run.events() if event["event"] == "iteration"]
-    if done and durable == 0 and max(done) > 0:
+    if done and algorithm.new:
         raise RunError(
             f"run {run.id}: its weights' record (history.pges or checkpoints) is missing, but "
             f"{max(done) + 1} iterations are recorded. Put it back, or start a new run; nothing "
@@ -188,6 +190,8 @@ def print_iteration(metrics: dict[str, Any]) -> None:
         f"  generate {generate:.1f} s  waited for verdicts {waiting:.1f} s"
         f"  perturb+update {metrics.get('perturb_s', 0.0) + metrics.get('update_s', 0.0):.1f} s"
     )
+    if metrics.get("steps") == 0 or metrics.get("coefficient_bits") == 0:
+        say("  nothing to learn from: no attempts were better than others; the weights stay")
     for line in fault_lines(metrics):
         say(f"  {line}")
 

@@ -67,3 +67,16 @@ def test_a_full_disk_is_told_and_nothing_half_stays(tmp_path, monkeypatch):
         save(checkpoints, 1, 0.0)
     checkpoints.close()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_lost_checkpoints_are_told_from_none_yet(tmp_path):
+    assert Checkpoints(tmp_path, last=2, best=0).new
+    checkpoints = Checkpoints(tmp_path, last=2, best=0)
+    checkpoints.begin()
+    assert not Checkpoints(tmp_path, last=2, best=0).new
+    assert Checkpoints(tmp_path, last=2, best=0).latest() is None
+    save(checkpoints, 4, 0.0)
+    assert Checkpoints(tmp_path, last=2, best=0).latest().iteration == 4
+    (tmp_path / "00004" / "state.json").unlink()
+    with pytest.raises(RunError, match="after iteration 4 is missing"):
+        Checkpoints(tmp_path, last=2, best=0).latest()

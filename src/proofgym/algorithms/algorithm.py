@@ -33,6 +33,8 @@ class AlgorithmRun(Protocol):
 
     iteration: int
     """The next iteration to do; after a resume, the first one that is not durable."""
+    new: bool
+    """Whether its directory held nothing of it: a run that has done iterations has lost them."""
 
     def check(self, engine: Engine, prompt: str) -> None:
         """Before the first iteration of a start or resume: what is trained and what the engine

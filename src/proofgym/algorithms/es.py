@@ -180,8 +180,14 @@ class ESRun:
     """A running ES: holds the exact state, writes the history, and lends the model its weights."""
 
     def __init__(
-        self, config: ES, model: Any, state: State, history: History, keyframes: Path
+        self,
+        config: ES,
+        model: Any,
+        state: State,
+        history: History,
+        keyframes: Path,
     ) -> None:
+        self.new = state.iteration == 0  # with every iteration an entry became durable
         self.config, self.state, self.history = config, state, history
         self._model, self._keyframes = model, keyframes
         self._tensors = named(model, state.manifest)

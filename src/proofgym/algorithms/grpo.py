@@ -143,7 +143,7 @@ class GRPO(TrainerOptions, Algorithm):
         `model` holds the weights to start from and is changed in place. `control="permuted"`
         shuffles the rewards within each group: a run that should not learn.
         """
-        from proofgym.trainer.checkpoints import DIRECTORY, Checkpoints, stored
+        from proofgym.trainer.checkpoints import DIRECTORY, Checkpoints
         from proofgym.trainer.start import start
 
         if control not in (None, "permuted"):
@@ -157,9 +157,10 @@ class GRPO(TrainerOptions, Algorithm):
             "seed": seed,
             "lora": self.lora and self.lora.to_json(),
         }
-        found = stored(place)
-        if found:
-            _require_same(found[-1], origin)
+        checkpoints = Checkpoints(place, self.keep_last, self.keep_best)
+        latest = checkpoints.latest()
+        if latest:
+            _require_same(latest, origin)
         trainer = start(
             model,
             self,
@@ -169,10 +170,9 @@ class GRPO(TrainerOptions, Algorithm):
             entropy=self.entropy != 0,
             ranks=ranks,
         )
-        checkpoints = Checkpoints(place, self.keep_last, self.keep_best)
         run = GRPORun(self, trainer, checkpoints, sampling, origin)
-        if found:
-            run.restore(found[-1])
+        if latest:
+            run.restore(latest)
         return run
 
 
@@ -202,7 +202,10 @@ class GRPORun:
         self._loss = config.loss()
         self.iteration = 0
         """The next iteration to do."""
+        self.new = checkpoints.new
         self._saved = 0
+        self._whole = True
+        """Whether the weights are those after `iteration`, not on their way to the next."""
         self._reward = 0.0
         self._last_save = time.monotonic()
 
@@ -239,6 +242,7 @@ class GRPORun:
 
     def batches(self, tasks: Sequence[Task], first: int = 0) -> Iterator[Batch]:
         """One batch: every task `group` times. Request keys are (iteration, task, sample)."""
+        self.checkpoints.begin()
         batch = Batch([], [])
         for position, task in enumerate(tasks, start=first):
             for sample in range(self.config.group):
@@ -258,29 +262,32 @@ class GRPORun:
     def update(self, rollouts: Sequence[Rollout]) -> dict[str, float]:
         """Train on the attempts. Raises RunError where too many have no score."""
         attempts, metrics = self._scored(rollouts)
-        totals: Counter[str] = Counter()
-        steps = 0
         prepared = self._prepare(attempts)
+        rate = self.config.learning_rate_schedule.at(self.iteration)
+        before = self.trainer.steps
+        totals: Counter[str] = Counter()
+        self._whole = False
         for chosen in self._minibatches(len(attempts)):
             samples = self._weighted([prepared[place] for place in chosen])
-            rate = self.config.learning_rate_schedule.at(self.iteration)
-            report = self.trainer.step(samples, self._loss, rate)
-            totals.update(report)
-            steps += 1
+            totals.update(self.trainer.step(samples, self._loss, rate))
         written = self.trainer.publish()
+        self._whole = True
         self.iteration += 1
+        steps = self.trainer.steps - before
         scores = [item.verdict.reward for item in rollouts if item.verdict.reward is not None]
         self._reward = float(np.mean(scores)) if scores else 0.0
         metrics |= {name: value / max(1, steps) for name, value in totals.items()}
         metrics |= {"steps": steps, "tensors_published": written}
+        metrics["learning_rate"] = self.config.learning_rate * rate
         if self._checkpoint_is_due():
             self._save()
         return metrics
 
     def close(self) -> None:
-        """Keep what was done, and leave the model with the current weights."""
+        """Keep what was done, and leave the model with the current weights. After a failure between
+        the steps of an iteration there is nothing to keep since the last checkpoint."""
         try:
-            if self.iteration > self._saved:
+            if self.iteration > self._saved and self._whole:
                 self._save()
         finally:
             self.checkpoints.close()

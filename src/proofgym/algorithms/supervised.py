@@ -51,7 +51,7 @@ class Supervised(TrainerOptions, Algorithm):
         ranks: int = 1,
     ) -> SupervisedRun:
         """Start a run, or continue the one in `directory` after its last checkpoint."""
-        from proofgym.trainer.checkpoints import DIRECTORY, Checkpoints, stored
+        from proofgym.trainer.checkpoints import DIRECTORY, Checkpoints
         from proofgym.trainer.start import start
 
         if control is not None:
@@ -60,18 +60,19 @@ class Supervised(TrainerOptions, Algorithm):
             raise ConfigError("Supervised.reference must name the tasks with reference answers")
         place = Path(directory) / DIRECTORY
         origin = {"base_digest": base_digest, "adapter_digest": adapter_digest, "seed": seed}
-        found = stored(place)
-        if found and any(found[-1].state[name] != value for name, value in origin.items()):
-            raise RunError(f"{found[-1].path} belongs to other weights or another seed")
+        checkpoints = Checkpoints(place, self.keep_last, 0)
+        latest = checkpoints.latest()
+        if latest and any(latest.state[name] != value for name, value in origin.items()):
+            raise RunError(f"{latest.path} belongs to other weights or another seed")
         run = SupervisedRun(
             self,
             start(model, self, seed=seed, temperature=1.0, reference=False, ranks=ranks),
-            Checkpoints(place, self.keep_last, 0),
+            checkpoints,
             self.reference.reference_proofs(),
             origin,
         )
-        if found:
-            run.restore(found[-1])
+        if latest:
+            run.restore(latest)
         return run
 
 
@@ -88,6 +89,7 @@ class SupervisedRun:
     ) -> None:
         self.config, self.trainer, self.checkpoints = config, trainer, checkpoints
         self._answers, self._origin = answers, origin
+        self.new = checkpoints.new
         self._tokenizer: Any = None
         self._chosen: list[Task] = []
         self.iteration = self._saved = 0
@@ -106,6 +108,7 @@ class SupervisedRun:
 
     def batches(self, tasks: Sequence[Task], first: int = 0) -> Iterator[Batch]:
         """Nothing to generate."""
+        self.checkpoints.begin()
         if first == 0:
             self._chosen = []
         self._chosen += tasks

@@ -2,7 +2,8 @@
 
 checkpoints/00012/ holds what is needed to go on after 12 iterations: `tensors.safetensors` (trained
 weights and the optimiser's moments) and `state.json`. Everything else that a run needs is a
-function of its seed, its iteration and its record.
+function of its seed, its iteration and its record. `checkpoints/newest.json` says which was written
+last, so that a run whose checkpoints are lost is told from one that had none yet.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from proofgym.errors import RunError
+from proofgym.run_directory import write_atomically
 
 DIRECTORY = "checkpoints"
-_TENSORS, _STATE = "tensors.safetensors", "state.json"
+_TENSORS, _STATE, _NEWEST = "tensors.safetensors", "state.json", "newest.json"
 log = logging.getLogger("proofgym")
 
 
@@ -52,8 +54,26 @@ class Checkpoints:
         self._pending: Future[float] | None = None
         self.seconds = 0.0
         """What writing the last one took."""
+        self.new = not (directory / _NEWEST).exists()
+        """Whether no process has kept checkpoints here before."""
         for left in directory.glob(".*.tmp"):  # of a process that was killed
             shutil.rmtree(left, ignore_errors=True)
+
+    def begin(self) -> None:
+        """Note that a run has begun: from now on a missing checkpoint is one that never was."""
+        if not (self.directory / _NEWEST).exists():
+            self._promise(0)
+
+    def latest(self) -> Checkpoint | None:
+        """The newest that is whole; None before the first. Raises RunError where all are lost."""
+        found = stored(self.directory)
+        newest = 0 if self.new else json.loads((self.directory / _NEWEST).read_text())["iteration"]
+        if not found and newest:
+            raise RunError(
+                f"the checkpoint after iteration {newest} is missing from {self.directory} or "
+                "damaged; put it back, or start a new run. Nothing was changed"
+            )
+        return found[-1] if found else None
 
     def save(
         self, iteration: int, tensors: Mapping[str, Any], state: Mapping[str, Any], score: float
@@ -105,10 +125,15 @@ class Checkpoints:
                 shutil.rmtree(final)
             scratch.replace(final)
             _sync(self.directory)
+            self._promise(iteration)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
         self._prune()
         return time.monotonic() - began
+
+    def _promise(self, iteration: int) -> None:
+        text = json.dumps({"iteration": iteration}) + "\n"
+        write_atomically(self.directory / _NEWEST, text.encode())
 
     def _prune(self) -> None:
         found = stored(self.directory)
