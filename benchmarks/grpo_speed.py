@@ -1,6 +1,6 @@
 """How fast GRPO generates and trains, against TRL's GRPOTrainer on the same prompts and model.
 
-    python benchmarks/grpo_speed.py [--prompts 8] [--group 8] [--tokens 32] [--steps 3] [--lora]
+    python benchmarks/grpo_speed.py [--prompts 4] [--group 8] [--tokens 16] [--steps 2] [--lora]
 
 The prompts are theorems of lean_core. In one run, with the same weights and dtype:
 
@@ -46,10 +46,10 @@ from proofgym.types import Request, Sampling
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--prompts", type=int, default=32 if GPU else 8)
+    parser.add_argument("--prompts", type=int, default=32 if GPU else 4)
     parser.add_argument("--group", type=int, default=16 if GPU else 8)
-    parser.add_argument("--tokens", type=int, default=64 if GPU else 24)
-    parser.add_argument("--steps", type=int, default=5 if GPU else 3)
+    parser.add_argument("--tokens", type=int, default=64 if GPU else 16)
+    parser.add_argument("--steps", type=int, default=5 if GPU else 2)
     parser.add_argument("--lora", action="store_true", help="Train a LoRA, not all weights.")
     parser.add_argument("--qwen", action="store_true", help="The 1.5B shape, random weights.")
     chosen = parser.parse_args()
