@@ -32,7 +32,8 @@ def train(job: Job, run: RunDirectory, tasks: Sequence[Task], control: str | Non
         attempts.prepare(job.tasks)
         say(f"loading {job.model.name}" + (f" + {job.model.adapter}" if job.model.adapter else ""))
         loaded = job.cluster.load(job.model)
-        engine = job.cluster.engine(loaded, job.seed)
+        engine: Any = job.cluster.engine(loaded, job.seed)
+        fleet = None
         algorithm = job.algorithm.build(
             loaded.model,
             seed=job.seed,
@@ -45,12 +46,16 @@ def train(job: Job, run: RunDirectory, tasks: Sequence[Task], control: str | Non
         )
         try:
             algorithm.check(engine, tasks[0].prompt)
+            if job.cluster.engines > 1:
+                say(f"starting {job.cluster.engines} engines")
+                source = algorithm.source()  # type: ignore[attr-defined]  # Job has seen to that
+                engine = fleet = job.cluster.fleet(job.model, loaded, job.seed, source)
             repair_record(run, algorithm, tasks)
             order = job.order.open(tasks, job.seed)
             order.replay(past(run, job.algorithm.prompts, job.order.learns))
             _record_start(job, run, loaded, attempts.describe(), algorithm.iteration, control)
 
-            measurement = _measurement(job, run, loaded, attempts)
+            measurement = _measurement(job, run, loaded, fleet, attempts)
 
             def measure(last: bool = False) -> None:
                 if measurement is not None:
@@ -88,6 +93,8 @@ def train(job: Job, run: RunDirectory, tasks: Sequence[Task], control: str | Non
             run.record("end", reason="failed", error=str(error), iterations=algorithm.iteration)
             raise
         finally:
+            if fleet is not None:
+                fleet.close()
             algorithm.close()
     finally:
         attempts.close()
@@ -96,17 +103,18 @@ def train(job: Job, run: RunDirectory, tasks: Sequence[Task], control: str | Non
 
 
 def _measurement(
-    job: Job, run: RunDirectory, loaded: Any, attempts: Attempts
+    job: Job, run: RunDirectory, loaded: Any, fleet: Any, attempts: Attempts
 ) -> Measurement | None:
     """What measures held-out success during the run, if the job asks for it."""
     if job.measure is None or job.evaluation is None:
         return None
     attempts.prepare(job.evaluation)
+    seed = job.measure.seed
     return Measurement(
         job.measure,
         run,
         job.evaluation.load(),
-        job.cluster.engine(loaded, job.measure.seed),
+        fleet.seeded(seed) if fleet else job.cluster.engine(loaded, seed),
         attempts,
         job.sampling,
     )

@@ -52,6 +52,7 @@ def assert_same(host, device, listed, members=(0, 3), iteration=3):
         name = tensor.name
         assert np.array_equal(host.delta[name].values, device.delta[name].values), name
     assert host.digest() == device.digest()
+    assert host.checksum() == device.checksum()
     for member in members:
         ours, theirs = (plain.base(listed, seed=99) for _ in range(2))
         host.write_member(member, iteration, ours)

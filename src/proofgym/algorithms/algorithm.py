@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from proofgym.config import Config
 from proofgym.engines.engine import Engine
@@ -67,6 +67,9 @@ def rewards_of(rollouts: Sequence[Rollout]) -> dict[AttemptKey, float | None]:
 
 class Algorithm(Config):
     """Configuration of an update rule, as written in a job."""
+
+    several_engines: ClassVar[bool] = False
+    """Whether its runs have a `source` for the engines of several processes."""
 
     prompts: int = 16
     """Tasks an iteration."""

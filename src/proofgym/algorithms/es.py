@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -28,6 +28,9 @@ from proofgym.progress import Progress
 from proofgym.schedule import Schedule
 from proofgym.types import Request, Rollout, Sampling, Task
 
+if TYPE_CHECKING:
+    from proofgym.engines.portions import Source
+
 CHECK_STREAM = 2**62 + 1  # of the draws in `check`: no iteration's, nor an evaluation's
 _WRITTEN_S = 2e-8  # a keyframe's seconds a weight, until one was written and measured
 log = logging.getLogger("proofgym")
@@ -38,6 +41,8 @@ _FREE = {"keyframe_every", "max_unscored"}
 
 class ES(Algorithm):
     """Evolution Strategies over all or some of a model's weights."""
+
+    several_engines: ClassVar[bool] = True
 
     population: int = Field(16, ge=2)
     """Members (perturbed models) an iteration; even with `antithetic`."""
@@ -201,6 +206,7 @@ class ESRun:
         self.iteration = state.iteration
         """The next iteration to do."""
         self._current = False
+        self._spread = False
         self._since_keyframe_s = 0.0
         self._keyframe_s = _WRITTEN_S * sum(tensor.size for tensor in state.manifest)
         self.policy()
@@ -255,12 +261,24 @@ class ESRun:
                 "unused"
             )
 
+    def source(self) -> Source:
+        """What processes with replicas of the weights are told; from now on the batches are for
+        them, whole populations."""
+        from proofgym.evolution.replica import StateSource
+
+        self._spread = True
+        return StateSource(self.state, self.history.record, self._keyframes)
+
     def batches(self, tasks: Sequence[Task], first: int = 0) -> Iterator[Batch]:
-        """One batch with all members (factored), or one a member with its weights in the model.
+        """One batch with all members (factored, or for several engines), or one a member with its
+        weights in the model.
 
         Request keys are (iteration, task, sample): all members face the same sampling noise.
         """
         self._expected = {member: [] for member in range(self.config.population)}
+        if self._spread:
+            yield self._shared(tasks, first)
+            return
         if self._factored is None:
             yield from self._materialised(tasks, first)
             return
@@ -269,6 +287,14 @@ class ESRun:
         self._factored.prepare(self.iteration)
         with self._factored:
             yield self._batch(tasks, first, range(self.config.population), self._factored)
+
+    def _shared(self, tasks: Sequence[Task], first: int) -> Batch:
+        from proofgym.evolution.replica import Members
+
+        self.policy()
+        self.state.k = self._k()
+        members = Members(self.iteration, self.state.k, self._factored is not None)
+        return self._batch(tasks, first, range(self.config.population), members)
 
     def _materialised(self, tasks: Sequence[Task], first: int) -> Iterator[Batch]:
         self.state.k = self._k()

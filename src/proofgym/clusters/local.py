@@ -1,4 +1,4 @@
-"""This machine: one engine, verifiers in local sandboxes."""
+"""This machine: one engine or one a GPU, verifiers in local sandboxes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from proofgym.config import Config
 from proofgym.errors import ConfigError
 
 if TYPE_CHECKING:
+    from proofgym.engines.fleet import Fleet
+    from proofgym.engines.portions import Source
     from proofgym.engines.transformers import TransformersEngine
     from proofgym.models import LoadedModel
 
@@ -23,7 +25,12 @@ class Local(Config):
     workers: int | None = Field(None, ge=1)
     """Verifications at once; None is one a core, at most 32."""
     threads: int | None = Field(None, ge=1)
-    """CPU threads of the model; None is one a core. Results depend on it in the last bits."""
+    """CPU threads of the model; None is one a core, which several engines share. Results depend on
+    it in the last bits."""
+    engines: int = Field(1, ge=1)
+    """Processes that generate side by side, one a GPU; for ES (docs/evolution.md)."""
+    engine_patience: float = Field(600.0, gt=0, allow_inf_nan=False)
+    """Seconds without any progress after which one of several engines counts as hung."""
     ranks: int = Field(1, ge=1)
     """Processes that train gradients together, one a GPU (FSDP2); the engine is on the first."""
     max_batch: int = Field(256, ge=1)
@@ -41,6 +48,8 @@ class Local(Config):
 
     def check(self) -> None:
         """Refuse what this machine does not have. Raises ConfigError."""
+        if self.engines > 1:
+            self._check_engines()
         if self.device != "cuda":
             return
         import torch
@@ -48,6 +57,19 @@ class Local(Config):
         if not torch.cuda.is_available():
             raise ConfigError(
                 "Local.device = 'cuda': PyTorch sees no GPU here; (allowed: 'auto', 'cpu')"
+            )
+
+    def _check_engines(self) -> None:
+        import torch
+
+        if self.ranks > 1:
+            raise ConfigError(
+                "Local.engines is for algorithms without gradients, Local.ranks for those with: "
+                "leave out one of them"
+            )
+        if self.torch_device() == "cuda" and torch.cuda.device_count() < self.engines:
+            raise ConfigError(
+                f"Local.engines = {self.engines}: this machine has {torch.cuda.device_count()} GPUs"
             )
 
     def load(self, model: Any) -> LoadedModel:
@@ -64,3 +86,22 @@ class Local(Config):
         from proofgym.engines.transformers import TransformersEngine
 
         return TransformersEngine(loaded, seed=seed, max_batch=self.max_batch)
+
+    def fleet(self, model: Any, loaded: LoadedModel, seed: int, source: Source) -> Fleet:
+        """An engine of `engines` processes, whose weights follow `source`; the caller closes it."""
+        from proofgym.engines.fleet import Fleet
+        from proofgym.engines.worker import Setup
+
+        device, cores = self.torch_device(), len(os.sched_getaffinity(0))
+        named = {"name": model.name, "dtype": model.dtype, "adapter": model.adapter}
+        setups = [
+            Setup(
+                named | {"digest": loaded.digest},
+                f"{device}:{place}" if device == "cuda" else device,
+                self.threads or max(1, cores // self.engines),
+                self.max_batch,
+            )
+            for place in range(self.engines)
+        ]
+        own = self.engine(loaded, seed)
+        return Fleet(own, setups, source, seed=seed, patience=self.engine_patience)

@@ -52,6 +52,8 @@ class TransformersEngine:
         self.max_batch = max_batch
         self._decoder = Decoder(loaded.model)
         self._steps: Steps | None = None
+        self.steps_done = 0
+        """Steps of all calls: who watches from outside sees whether this goes on."""
         self._ends = end_tokens(loaded.model, loaded.tokenizer)
 
     @property
@@ -90,6 +92,7 @@ class TransformersEngine:
         wave = max(1, limit // 8)
         steps = 0  # since the last prompt pass
         while True:
+            self.steps_done += 1
             if feed is not None:
                 more = feed.take(wait=not (waiting or batch.rows))
                 feed = None if more is None else feed

@@ -32,6 +32,7 @@ _SUM_GROUPS = 256  # counter groups of a tile of Triton's sums: registers bound 
 _COLUMNS, _SIGN_TILE = 16384, 64  # columns of one product, elements of a tile of signs
 _LEAST_ROWS = 32  # of a product of 8-bit matrices
 _INT32 = 2**31 - 1
+_CHECKED = 1 << 24  # elements of a checksum at a time
 
 
 class DeviceState(State):
@@ -115,6 +116,18 @@ class DeviceState(State):
         tensors = {it.name: torch.empty_like(self.base[it.name]) for it in self.manifest}
         self.write_current(tensors)
         return weights.digest(self.manifest, lambda it: weights.read(tensors[it.name]))
+
+    def _sums_of(self, tensors: Sequence[Tensor]) -> Sequence[int]:
+        totals = []
+        for tensor in tensors:
+            delta, total = self.delta[tensor.name].tensor, torch.zeros((), dtype=torch.int64)
+            total = total.to(self.device)
+            for a in range(0, delta.numel(), _CHECKED):
+                part = delta[a : a + _CHECKED].to(torch.int64)
+                odd = torch.arange(a, a + part.numel(), device=self.device) * 2 + 1
+                total += (part * odd).sum()
+            totals.append(total)
+        return torch.stack(totals).tolist() if totals else []
 
     def _write_term(self, into: weights.Tensors, term: Term) -> None:
         if term.rule == 3:

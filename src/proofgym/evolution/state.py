@@ -7,6 +7,7 @@ noise back out. At rank r (arXiv 2511.16652), ε = A·Bᵀ of sign vectors.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -115,6 +116,28 @@ class State:
             return out
 
         return weights.digest(self.manifest, content)
+
+    def checksum(self) -> str:
+        """Of Δ and the iteration, on any device. Far cheaper than `digest`, and enough to tell
+        whether states with equal bases and entries hold the same."""
+        tensors = list(self.manifest)
+        total = hashlib.sha256(str(self.iteration).encode())
+        for tensor, value in zip(tensors, self._sums_of(tensors), strict=True):
+            total.update(f"\0{tensor.name}\0{value % 2**64}".encode())
+        return total.hexdigest()
+
+    def _sums_of(self, tensors: Sequence[Tensor]) -> Sequence[int]:
+        """Σ_j (2j + 1)·Δ_j of each, modulo 2^64: no single change leaves it as it was."""
+
+        def one(tensor: Tensor) -> int:
+            total, values = 0, self.delta[tensor.name].values
+            for a in range(0, values.size, CHUNK):
+                part = values[a : a + CHUNK].astype(np.int64).view(np.uint64)
+                odd = np.arange(2 * a + 1, 2 * (a + part.size) + 1, 2, dtype=np.uint64)
+                total += int((part * odd).sum(dtype=np.uint64))
+            return total
+
+        return threads.each(one, tensors)
 
     # Writing weights
 
