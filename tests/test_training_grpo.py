@@ -97,6 +97,40 @@ def test_the_permuted_control_does_not_learn(job_file, tmp_path):
     assert np.mean(found[-3:]) < 2 * np.mean(found[:3])
 
 
+def test_the_permuted_control_of_a_whole_batch_does_not_learn(job_file, tmp_path):
+    settings = ("algorithm.group=1", "algorithm.advantage=reinforce++", "algorithm.prompts=8")
+    found = rewards(train(job_file, tmp_path / "n", "iterations=30", *settings))
+    assert np.mean(found[-5:]) > 2 * np.mean(found[:5])
+    control = train(job_file, tmp_path / "p", "iterations=30", *settings, control="permuted")
+    found = rewards(control)
+    assert np.mean(found[-5:]) < 2 * np.mean(found[:5])
+
+
+def test_the_distance_from_the_start_is_none_at_the_start(job_file, tmp_path):
+    settings = ("model.dtype=bfloat16", "algorithm.kl=0.1", "iterations=1")
+    run = train(job_file, tmp_path / "runs", *settings, "algorithm.precision=float32")
+    (event,) = [event for event in run.events() if event["event"] == "iteration"]
+    assert event["kl"] == pytest.approx(0, abs=1e-9)
+
+
+def test_minibatches_are_as_many_as_asked_for(job_file, tmp_path):
+    run = train(job_file, tmp_path / "runs", "algorithm.minibatches=5", "iterations=1")
+    (event,) = [event for event in run.events() if event["event"] == "iteration"]
+    assert event["steps"] == 5
+
+
+def test_overrides_may_come_in_any_order(job_file):
+    pair = ("algorithm.group=1", "algorithm.advantage=reinforce++")
+    assert load_job(job_file, pair).to_json() == load_job(job_file, pair[::-1]).to_json()
+    with pytest.raises(ConfigError, match="nothing to compare"):
+        load_job(job_file, pair[:1])
+
+
+def test_greedy_attempts_are_refused(job_file, tmp_path):
+    with pytest.raises(ConfigError, match="temperature = 0"):
+        train(job_file, tmp_path / "runs", "sampling.temperature=0")
+
+
 def test_kill_minus_nine_then_resume_equals_an_undisturbed_run(job_file, tmp_path):
     job_file.write_text(job_file.read_text().replace("iterations=4", "iterations=30"))
     calm = train(job_file, tmp_path / "calm")
@@ -130,7 +164,7 @@ def test_checkpoints_are_the_models_that_were_sampled_from(job_file, tmp_path, s
     exported = export_run(run, 2, tmp_path / "at2")
     assert exported == digest(run, 2) != digest(run)
     assert weights_digest(load_model(str(tmp_path / "at2")).model) == exported
-    with pytest.raises(RunError, match="no checkpoint of iteration 3; it has 2, 4, 5"):
+    with pytest.raises(RunError, match="no whole checkpoint of iteration 3; it has 2, 4, 5"):
         rebuild(run, 3)
     # A longer run goes on from these weights: its next attempts are drawn from them.
     line = next(iter(run.rollouts(4)))
@@ -196,6 +230,9 @@ def test_a_gradient_that_is_not_finite_changes_nothing(job_file, tmp_path):
         ({"advantage": "gropo"}, "did you mean 'grpo'"),
         ({"aggregation": "token"}, "did you mean 'token_mean'"),
         ({"clip_dual": 0.5}, "greater than 1"),
+        ({"clip_dual": 1.1}, r"above 1 \+ clip_high"),
+        ({"objective": "cispo", "clip_dual": 3.0}, "no use"),
+        ({"prompts": 0}, "greater than or equal to 1"),
         ({"lora": {"rank": 0}}, "greater than or equal to 1"),
         ({"betas": (0.9, 1.0)}, "below 1"),
         ({"lerning_rate": 1.0}, "did you mean 'learning_rate'"),

@@ -12,7 +12,7 @@ from proofgym.clusters.local import Local
 from proofgym.errors import ConfigError, RunError
 from proofgym.job import Model
 from proofgym.run_directory import RunDirectory, list_runs
-from proofgym.trainer.checkpoints import DIRECTORY, Checkpoint, stored
+from proofgym.trainer.checkpoints import DIRECTORY, Checkpoint, stored, whole
 
 if TYPE_CHECKING:
     from proofgym.models import LoadedModel
@@ -42,11 +42,12 @@ def rebuild(run: RunDirectory, at: int | None = None, cluster: Local | None = No
 
 def _choose(run: RunDirectory, trained: list[Checkpoint], at: int | None) -> Checkpoint:
     """The checkpoint after `at` iterations. Raises RunError naming those that were kept."""
-    for checkpoint in reversed(trained):
-        if at in (None, checkpoint.iteration):
-            return checkpoint
+    if chosen := whole([it for it in trained if at in (None, it.iteration)]):
+        return chosen
     kept = ", ".join(str(checkpoint.iteration) for checkpoint in trained)
-    raise RunError(f"run {run.id} keeps no checkpoint of iteration {at}; it has {kept}")
+    raise RunError(
+        f"run {run.id} keeps no whole checkpoint of iteration {at or 'any'}; it has {kept}"
+    )
 
 
 def load_model_or_run(cluster: Local, model: Model, runs: Path, at: int | None) -> LoadedModel:

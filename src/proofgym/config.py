@@ -7,12 +7,14 @@ so they print, compare, convert to JSON (`to_json`) and take overrides (`overrid
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Any, Self
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, RootModel, ValidationError
 
 from proofgym.errors import ConfigError, FieldError, Problem, nearest
+
+Changed = TypeVar("Changed", bound="Config")
 
 
 class Config(BaseModel):
@@ -80,6 +82,23 @@ class Config(BaseModel):
         }
 
 
+def applied(config: Changed, changes: Sequence[Callable[[Changed], Changed]]) -> Changed:
+    """A configuration with changes made, in any order that it allows: one may be wrong until
+    another is made. Raises ConfigError where none of those left can be made."""
+    waiting = list(changes)
+    while waiting:
+        refused: list[tuple[Callable[[Changed], Changed], ConfigError]] = []
+        for change in waiting:
+            try:
+                config = change(config)
+            except ConfigError as error:
+                refused.append((change, error))
+        if len(refused) == len(waiting):
+            raise refused[0][1]
+        waiting = [change for change, _ in refused]
+    return config
+
+
 def _parse(text: str) -> Any:
     """JSON where it reads as JSON (numbers, lists, true, null), else the text itself."""
     try:
@@ -91,6 +110,8 @@ def _parse(text: str) -> Any:
 def _plain(value: Any) -> Any:
     if isinstance(value, Config):
         return value.to_json()
+    if isinstance(value, RootModel):
+        return _plain(value.root)
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

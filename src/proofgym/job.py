@@ -206,6 +206,7 @@ class Job(Config):
     def check(self) -> list[Any]:
         """Load and check everything that needs no model; returns the training tasks."""
         self.cluster.check()
+        self.algorithm.check(self.sampling)
         tasks = self.tasks.load()
         if not tasks:
             raise ConfigError(f"Job.tasks = {self.tasks!r}: holds no task")

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
 
-from proofgym.config import Config
+from proofgym.config import Config, applied
 from proofgym.errors import ConfigError, ProofgymError, no_file
 from proofgym.job import Job
 
@@ -58,12 +58,16 @@ def the_one(kind: type[Wanted], module: ModuleType, path: Path) -> Wanted:
 
 def with_overrides(config: Wanted, overrides: Sequence[str]) -> Wanted:
     """The configuration with `field=value` texts applied."""
+    pairs = []
     for item in overrides:
         name, equals, text = item.partition("=")
         if not equals:
             raise ConfigError(f"--set {item}: write field=value, such as algorithm.sigma=2e-3")
-        config = config.override(name.strip(), text.strip())
-    return config
+        pairs.append((name.strip(), text.strip()))
+    return applied(
+        config,
+        [lambda it, pair=pair: it.override(*pair) for pair in pairs],  # type: ignore[misc]
+    )
 
 
 def _line(error: BaseException, path: Path) -> str:

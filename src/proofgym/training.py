@@ -54,6 +54,11 @@ def train(job: Job, run: RunDirectory, tasks: Sequence[Task], control: str | Non
             order = job.order.open(tasks, job.seed)
             order.replay(past(run, job.algorithm.prompts, job.order.learns))
             _record_start(job, run, loaded, attempts.describe(), algorithm.iteration, control)
+            if job.algorithm.prompts > len(tasks):
+                wanted = job.algorithm.prompts
+                say(
+                    f"prompts = {wanted}, but there are {len(tasks)} tasks: each iteration takes all"
+                )
 
             measurement = _measurement(job, run, loaded, fleet, attempts)
 
@@ -199,7 +204,7 @@ def print_iteration(metrics: dict[str, Any]) -> None:
         f"  perturb+update {metrics.get('perturb_s', 0.0) + metrics.get('update_s', 0.0):.1f} s"
     )
     if metrics.get("steps") == 0 or metrics.get("coefficient_bits") == 0:
-        say("  nothing to learn from: no attempts were better than others; the weights stay")
+        say("  no update: nothing to learn from (all attempts alike in reward, or masked)")
     for line in fault_lines(metrics):
         say(f"  {line}")
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from proofgym.errors import RunError
-from proofgym.trainer.checkpoints import Checkpoints, stored
+from proofgym.trainer.checkpoints import Checkpoints, stored, whole
 
 
 def save(checkpoints, iteration, score, value=None):
@@ -39,10 +39,12 @@ def test_damage_is_named_and_the_one_before_is_used(tmp_path, caplog):
         save(checkpoints, iteration, 0.0)
     checkpoints.close()
     data = (tmp_path / "00003" / "tensors.safetensors").read_bytes()
-    (tmp_path / "00003" / "tensors.safetensors").write_bytes(data[:-4])
+    (tmp_path / "00003" / "tensors.safetensors").write_bytes(data[:-4] + b"\0\0\0\1")
     (tmp_path / "00002" / "state.json").write_text("{")
-    assert [it.iteration for it in stored(tmp_path)] == [1]
+    assert [it.iteration for it in stored(tmp_path)] == [1, 3]
+    assert whole(stored(tmp_path)).iteration == 1
     assert "00003 is damaged" in caplog.text
+    assert "00002 is damaged" in caplog.text
 
 
 def test_what_a_killed_process_left_is_swept(tmp_path):
@@ -53,13 +55,12 @@ def test_what_a_killed_process_left_is_swept(tmp_path):
 
 
 def test_a_full_disk_is_told_and_nothing_half_stays(tmp_path, monkeypatch):
-    import errno
-
+    import safetensors
     import safetensors.torch
 
-    def full(tensors, path):
+    def full(tensors, path):  # what the library raises on a disk that is full
         path.write_bytes(b"half")
-        raise OSError(errno.ENOSPC, "No space left on device")
+        raise safetensors.SafetensorError("I/O error: No space left on device (os error 28)")
 
     checkpoints = Checkpoints(tmp_path, last=1, best=0)
     monkeypatch.setattr(safetensors.torch, "save_file", full)

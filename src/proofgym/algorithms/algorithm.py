@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
+from pydantic import Field
+
 from proofgym.config import Config
 from proofgym.engines.engine import Engine
 from proofgym.types import Request, Rollout, Sampling, Task
@@ -71,8 +73,11 @@ class Algorithm(Config):
     several_engines: ClassVar[bool] = False
     """Whether its runs have a `source` for the engines of several processes."""
 
-    prompts: int = 16
-    """Tasks an iteration."""
+    prompts: int = Field(16, ge=1)
+    """Tasks an iteration; all of them where there are fewer."""
+
+    def check(self, sampling: Sampling) -> None:
+        """Refuse, before any work, what does not go with it. Raises ConfigError."""
 
     def build(
         self,

@@ -59,7 +59,8 @@ class GRPO(TrainerOptions, Algorithm):
     """Ratios above 1 + this are clipped; None is `clip_low`. DAPO takes 0.28."""
 
     clip_dual: float | None = Field(None, gt=1, allow_inf_nan=False)
-    """Bound of the ratio where the advantage is negative (dual clip, arXiv 1912.09729)."""
+    """Bound of the ratio where the advantage is negative (dual clip, arXiv 1912.09729); above
+    1 + `clip_high`."""
 
     kl: float = Field(0.0, ge=0, allow_inf_nan=False)
     """β of the KL term to the weights that the run started from; 0 keeps no reference."""
@@ -107,11 +108,24 @@ class GRPO(TrainerOptions, Algorithm):
                 f"group = 1 leaves advantage={self.advantage!r} nothing to compare: every "
                 'advantage would be 0; set group to 2 or more, or advantage="reinforce++"'
             )
+        high = 1 + (self.clip_low if self.clip_high is None else self.clip_high)
+        if self.clip_dual is not None and self.clip_dual <= high:
+            raise ValueError(f"clip_dual must be above 1 + clip_high, which is {high:g}")
+        if self.objective == "cispo" and self.clip_dual is not None:
+            raise ValueError('clip_dual has no use with objective="cispo"; leave it out')
         if self.group == 1 and self.dynamic_sampling > 1:
             raise ValueError(
                 "dynamic_sampling looks for groups that differ: set group to 2 or more"
             )
         return self
+
+    def check(self, sampling: Sampling) -> None:
+        """Refuse what cannot be learnt from. Raises ConfigError."""
+        if sampling.temperature == 0:
+            raise ConfigError(
+                "Sampling.temperature = 0: all attempts at a task would be the same, and GRPO has "
+                "nothing to compare; set it above 0"
+            )
 
     def loss(self) -> PolicyLoss:
         """The loss that these settings mean."""
@@ -306,10 +320,16 @@ class GRPORun:
         if self.config.group == 1:
             groups = list(_groups(rollouts).values())
         if self._origin["control"] == "permuted":
-            for group in groups:
+            # As far as attempts are compared, or the control would learn what it compares.
+            whole = self.config.advantage == "reinforce++"
+            compared = [[attempt for group in groups for attempt in group]] if whole else groups
+            for group in compared:
                 _permute(group, self._origin["seed"], self.iteration)
         useful = [group for group in groups if informative(_rewards(group))]
         report = {"informative": len(useful) / max(1, len(groups))}
+        if self.config.group == 1:
+            together = [attempt for group in groups for attempt in group]
+            report["informative"] = float(informative(_rewards(together)))
         if self.config.dynamic_sampling > 1:
             groups = useful[: self.config.prompts]
         if groups:
@@ -353,14 +373,14 @@ class GRPORun:
 
     def _minibatches(self, count: int) -> Iterator[list[int]]:
         """Places of the attempts of each step, in a seeded order of each epoch."""
-        size = max(1, -(-count // self.config.minibatches))
+        parts = min(self.config.minibatches, count)
         for epoch in range(self.config.epochs if count else 0):
             seed, iteration = self._origin["seed"], self.iteration
             order = permutation(count, seed, "minibatches", iteration, epoch)
             if self.config.minibatches == 1:
                 order = list(range(count))
-            for start in range(0, count, size):
-                yield order[start : start + size]
+            for part in range(parts):
+                yield order[part * count // parts : (part + 1) * count // parts]
 
     def _weighted(self, attempts: Sequence[list[Sample]]) -> list[Sample]:
         """The sequences of one step, with the weight of each token in its loss.

@@ -38,6 +38,11 @@ class Supervised(TrainerOptions, Algorithm):
     keep_last: int = Field(2, ge=1)
     """Newest checkpoints to keep."""
 
+    def check(self, sampling: Sampling) -> None:
+        """Refuse a run that has nothing to imitate. Raises ConfigError."""
+        if self.reference is None:
+            raise ConfigError("Supervised.reference must name the tasks with reference answers")
+
     def build(
         self,
         model: Any,
@@ -56,8 +61,7 @@ class Supervised(TrainerOptions, Algorithm):
 
         if control is not None:
             raise ConfigError(f"control = {control!r}: Supervised has no rewards to shuffle")
-        if self.reference is None:
-            raise ConfigError("Supervised.reference must name the tasks with reference answers")
+        assert self.reference is not None, "Job.check refuses that"
         place = Path(directory) / DIRECTORY
         origin = {"base_digest": base_digest, "adapter_digest": adapter_digest, "seed": seed}
         checkpoints = Checkpoints(place, self.keep_last, 0)

@@ -21,7 +21,7 @@ def demo(
         list[str] | None, typer.Option("--set", help="Override a field: iterations=5.")
     ] = None,
     control: Annotated[
-        str | None, typer.Option(help="'permuted': shuffle the coefficients, as a control.")
+        str | None, typer.Option(help="'permuted': shuffle coefficients (ES) or rewards (GRPO).")
     ] = None,
     samples: Annotated[int, typer.Option(help="Completions of each held-out task.", min=1)] = 1,
     limit: Annotated[int | None, typer.Option(help="Only so many held-out tasks.")] = None,

@@ -20,7 +20,7 @@ def train(
         list[str] | None, typer.Option("--set", help="Override a field: algorithm.sigma=2e-3.")
     ] = None,
     control: Annotated[
-        str | None, typer.Option(help="'permuted': shuffle the coefficients, as a control.")
+        str | None, typer.Option(help="'permuted': shuffle coefficients (ES) or rewards (GRPO).")
     ] = None,
     runs: Runs = Path("runs"),
     dry_run: Annotated[bool, typer.Option(help="Check and print the job; start nothing.")] = False,

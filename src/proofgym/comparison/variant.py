@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from proofgym.algorithms.supervised import Supervised
-from proofgym.config import Config
+from proofgym.config import Config, applied
 from proofgym.errors import ConfigError, nearest
 from proofgym.job import Job
 
@@ -49,8 +49,8 @@ class Variant:
         try:
             for path, value in self.changes.items():
                 _refuse_wrong(path, value)
-                if path != "control":
-                    job = job.replace(path, value)
+            made = [item for item in self.changes.items() if item[0] != "control"]
+            job = applied(job, [lambda it, item=item: it.replace(*item) for item in made])  # type: ignore[misc]
             rule = job.algorithm
             if isinstance(rule, Supervised) and rule.reference is None:
                 job = job.replace("algorithm.reference", job.tasks)

@@ -100,6 +100,8 @@ class Rules:
         known, asked = record.turns.get(place), record.asked.setdefault(life, set())
         if place not in asked and len(asked) >= self.max_turns:
             raise BudgetExceeded(f"all {self.max_turns} turns are used up", "turns")
+        if not prompt:
+            raise ValueError("the first message is empty; a model needs at least one token")
         left = self.max_tokens - len(prompt)
         if left < 1:
             raise BudgetExceeded(

@@ -13,7 +13,7 @@ import logging
 import os
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,14 +66,14 @@ class Checkpoints:
 
     def latest(self) -> Checkpoint | None:
         """The newest that is whole; None before the first. Raises RunError where all are lost."""
-        found = stored(self.directory)
+        found = whole(stored(self.directory))
         newest = 0 if self.new else json.loads((self.directory / _NEWEST).read_text())["iteration"]
-        if not found and newest:
+        if found is None and newest:
             raise RunError(
                 f"the checkpoint after iteration {newest} is missing from {self.directory} or "
                 "damaged; put it back, or start a new run. Nothing was changed"
             )
-        return found[-1] if found else None
+        return found
 
     def save(
         self, iteration: int, tensors: Mapping[str, Any], state: Mapping[str, Any], score: float
@@ -109,7 +109,10 @@ class Checkpoints:
     def _write(
         self, iteration: int, tensors: Mapping[str, Any], content: Mapping[str, Any]
     ) -> float:
+        from safetensors import SafetensorError
         from safetensors.torch import save_file
+
+        from proofgym.model_cache import file_sha256
 
         began = time.monotonic()
         final = self.directory / f"{iteration:05d}"
@@ -117,15 +120,18 @@ class Checkpoints:
         scratch.mkdir(parents=True)
         try:
             save_file(dict(tensors), scratch / _TENSORS)
-            size = (scratch / _TENSORS).stat().st_size
-            (scratch / _STATE).write_text(json.dumps({**content, "bytes": size}, indent=1) + "\n")
+            state = {**content, "sha256": file_sha256(scratch / _TENSORS)}
+            (scratch / _STATE).write_text(json.dumps(state, indent=1) + "\n")
             for path in (scratch / _TENSORS, scratch / _STATE, scratch):
                 _sync(path)
             if final.exists():  # of the same iteration, before a resume: worth no less
-                shutil.rmtree(final)
+                final.replace(scratch.with_name(f".{final.name}.old.tmp"))
             scratch.replace(final)
+            shutil.rmtree(scratch.with_name(f".{final.name}.old.tmp"), ignore_errors=True)
             _sync(self.directory)
             self._promise(iteration)
+        except SafetensorError as error:
+            raise OSError(str(error)) from error
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
         self._prune()
@@ -146,17 +152,31 @@ class Checkpoints:
 
 
 def stored(directory: Path) -> list[Checkpoint]:
-    """The whole checkpoints in a directory, oldest first; what is damaged is named and left out."""
+    """The checkpoints in a directory, oldest first. What cannot be read is named and left out;
+    `whole` looks at the tensors."""
     found = []
-    for path in sorted(directory.glob("[0-9]*")):
+    for path in sorted(directory.glob("[0-9]*"), key=lambda path: int(path.name)):
         try:
             state = json.loads((path / _STATE).read_text())
-            if (path / _TENSORS).stat().st_size != state["bytes"]:
-                raise ValueError(f"{_TENSORS} is cut off")
             found.append(Checkpoint(path, state["iteration"], state))
         except (OSError, ValueError, KeyError) as error:
             log.warning("checkpoint %s is damaged and not used: %s", path, error)
     return found
+
+
+def whole(found: Sequence[Checkpoint]) -> Checkpoint | None:
+    """The newest whose tensors are as they were written; the damaged ones after it are named."""
+    from proofgym.model_cache import file_sha256
+
+    for checkpoint in reversed(found):
+        try:
+            if file_sha256(checkpoint.path / _TENSORS) == checkpoint.state["sha256"]:
+                return checkpoint
+            problem = f"{_TENSORS} is not what was written"
+        except (OSError, KeyError) as error:
+            problem = str(error)
+        log.warning("checkpoint %s is damaged and not used: %s", checkpoint.path, problem)
+    return None
 
 
 def _sync(path: Path) -> None:

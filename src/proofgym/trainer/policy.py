@@ -50,7 +50,8 @@ class Policy:
         self.scorer = Scorer(model, pull)
         self._reference = None
         if reference and lora is None:
-            self._reference = Scorer(copy.deepcopy(engine_model).requires_grad_(False))
+            # In the precision of what is trained, or it would be a distance from itself.
+            self._reference = Scorer(copy.deepcopy(engine_model).float().requires_grad_(False))
 
     @property
     def scorers(self) -> list[Scorer]:

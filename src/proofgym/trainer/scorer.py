@@ -56,7 +56,7 @@ class Scorer(nn.Module):
         if temperature != 1:
             logits_KV = logits_KV / temperature
         logs_KV = logits_KV.log_softmax(-1)
-        chosen_K = logs_KV.gather(-1, targets_K[:, None])[:, 0]
+        chosen_K = logs_KV.gather(-1, targets_K[:, None])[:, 0].clone()  # FSDP wants no views
         if self.pull:
             return chosen_K, -(logs_KV.exp() * logs_KV).sum(-1)
         still_KV = logs_KV.detach()
