@@ -56,9 +56,7 @@ def train(job: Job, run: RunDirectory, tasks: Sequence[Task], control: str | Non
             _record_start(job, run, loaded, attempts.describe(), algorithm.iteration, control)
             if job.algorithm.prompts > len(tasks):
                 wanted = job.algorithm.prompts
-                say(
-                    f"prompts = {wanted}, but there are {len(tasks)} tasks: each iteration takes all"
-                )
+                say(f"prompts = {wanted}: an iteration takes all {len(tasks)} tasks")
 
             measurement = _measurement(job, run, loaded, fleet, attempts)
 
