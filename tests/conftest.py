@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,9 @@ import pytest
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 # Tests run beside other work; two spinning OpenMP threads on a busy core are slower than one.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# A shell's background job ignores Ctrl-C, and so would all that the tests start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
