@@ -17,10 +17,11 @@ from proofgym.environments.actor import Stagecraft
 from proofgym.environments.children import Children
 from proofgym.environments.lean import Lean
 from proofgym.environments.portable import portable
+from proofgym.environments.protected import Protections
 from proofgym.environments.record import Asked, Record, Rules
 from proofgym.environments.template import ChatTemplate, Plain, has_template
 from proofgym.environments.workshop import Workshop
-from proofgym.errors import BudgetExceeded, ConfigError, SandboxError
+from proofgym.errors import BudgetExceeded, ConfigError
 from proofgym.sandboxes.limits import Limits
 from proofgym.tasks.tasks import Tasks
 from proofgym.types import Completion, Request, Rollout, Sampling, Task
@@ -51,7 +52,7 @@ class Episodes(Config):
     """Of each program that `sandbox.run` or `sandbox.python` starts."""
     lean: Lean = Lean()
     """How `sandbox.lean` judges."""
-    require: tuple[str, ...] = ()
+    require: Protections = ()
     """Protections without which `sandbox.run` is refused; `proofgym doctor` lists them."""
     at_once: int = Field(512, ge=1)
     """Episodes under way at once."""
@@ -66,17 +67,6 @@ class Episodes(Config):
             raise ValueError(f"must be a coroutine function: {LIKE}")
         portable(value, "Episodes.episode", LIKE)
         return value
-
-    @field_validator("require", mode="before")
-    @classmethod
-    def _known(cls, names: Any) -> Any:
-        from proofgym.sandboxes.choose import check_protections
-
-        try:
-            check_protections(names)
-        except SandboxError as error:
-            raise ValueError(str(error)) from None
-        return names
 
     def open(self, workers: int) -> EpisodeAttempts:
         return EpisodeAttempts(self, workers)

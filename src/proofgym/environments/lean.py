@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import Protocol
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from proofgym.config import Config
-from proofgym.errors import SandboxError, TaskError
+from proofgym.environments.protected import Protections, SandboxName
+from proofgym.errors import TaskError
 from proofgym.formats import Format, format_named
 from proofgym.tasks.tasks import Tasks
 from proofgym.types import Level, Status, Task, Verdict
@@ -34,32 +35,11 @@ class Lean(Config):
     heartbeats: int | None = Field(None, ge=1)
     """Lean's deterministic limit, in thousands of allocations; None is Lean's own (200,000)."""
 
-    sandbox: str | None = None
+    sandbox: SandboxName = None
     """`bubblewrap`, `namespaces` or `limits_only`; None takes the best that works here."""
-    require: tuple[str, ...] = ()
+    require: Protections = ()
     """Protections without which the job is refused, such as ("network", "memory"); `proofgym
     doctor` lists them."""
-
-    @field_validator("sandbox")
-    @classmethod
-    def _one_of_ours(cls, name: str | None) -> str | None:
-        from proofgym.sandboxes.choose import check_name
-
-        try:
-            return None if name is None else check_name(name)
-        except SandboxError as error:
-            raise ValueError(str(error)) from None
-
-    @field_validator("require", mode="before")
-    @classmethod
-    def _known(cls, names: Any) -> Any:
-        from proofgym.sandboxes.choose import check_protections
-
-        try:
-            check_protections(names)
-        except SandboxError as error:
-            raise ValueError(str(error)) from None
-        return names
 
     def open(self, workers: int) -> LeanJudge:
         """Find Lean and a sandbox. Raises ToolchainError or SandboxError, saying what to do."""

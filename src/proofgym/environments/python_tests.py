@@ -16,12 +16,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from proofgym.config import Config
 from proofgym.environments.json_values import same
+from proofgym.environments.protected import Protections, SandboxName
 from proofgym.environments.python_code import find_code
-from proofgym.errors import SandboxError, TaskError
+from proofgym.errors import TaskError
 from proofgym.lean.runner import is_starved
 from proofgym.sandboxes.limits import MIB, Limits
 from proofgym.sandboxes.sandbox import SYSTEM_PATHS, Outcome, Sandbox
@@ -45,31 +46,10 @@ class Python(Config):
     """Memory one candidate may take."""
     tolerance: float = Field(1e-6, ge=0, lt=1)
     """Relative and absolute difference that an expected fraction allows."""
-    sandbox: str | None = None
+    sandbox: SandboxName = None
     """`bubblewrap`, `namespaces` or `limits_only`; None takes the best that works here."""
-    require: tuple[str, ...] = ("filesystem", "network", "process_tree", "processes_hidden")
+    require: Protections = ("filesystem", "network", "process_tree", "processes_hidden")
     """Protections without which the job is refused; `proofgym doctor` lists them."""
-
-    @field_validator("sandbox")
-    @classmethod
-    def _one_of_ours(cls, name: str | None) -> str | None:
-        from proofgym.sandboxes.choose import check_name
-
-        try:
-            return None if name is None else check_name(name)
-        except SandboxError as error:
-            raise ValueError(str(error)) from None
-
-    @field_validator("require", mode="before")
-    @classmethod
-    def _protections(cls, names: Any) -> Any:
-        from proofgym.sandboxes.choose import check_protections
-
-        try:
-            check_protections(names)
-        except SandboxError as error:
-            raise ValueError(str(error)) from None
-        return names
 
     def open(self, workers: int) -> PythonJudge:
         """Find a sandbox. Raises SandboxError, saying what to do."""
