@@ -7,7 +7,6 @@ combinations that have names (GRPO, Dr. GRPO, DAPO, GSPO, RLOO, REINFORCE++, CIS
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -171,7 +170,7 @@ class GRPO(TrainerOptions, Algorithm):
             "seed": seed,
             "lora": self.lora and self.lora.to_json(),
         }
-        checkpoints = Checkpoints(place, self.keep_last, self.keep_best)
+        checkpoints = Checkpoints(place, self.keep_last, self.keep_best, self.checkpoint_every)
         latest = checkpoints.latest()
         if latest:
             _require_same(latest, origin)
@@ -217,16 +216,14 @@ class GRPORun:
         self.iteration = 0
         """The next iteration to do."""
         self.new = checkpoints.new
-        self._saved = 0
         self._whole = True
         """Whether the weights are those after `iteration`, not on their way to the next."""
         self._reward = 0.0
-        self._last_save = time.monotonic()
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Go on from a checkpoint."""
         self.trainer.load(checkpoint.tensors(), checkpoint.state["steps"])
-        self.iteration = self._saved = checkpoint.iteration
+        self.iteration = self.checkpoints.saved = checkpoint.iteration
 
     def check(self, engine: Engine, prompt: str) -> None:
         """Have engine and trainer say how likely the same tokens are.
@@ -293,7 +290,7 @@ class GRPORun:
         metrics |= {name: value / max(1, steps) for name, value in totals.items()}
         metrics |= {"steps": steps, "tensors_published": written}
         metrics["learning_rate"] = self.config.learning_rate * rate
-        if self._checkpoint_is_due():
+        if self.checkpoints.due(self.iteration):
             self._save()
         return metrics
 
@@ -301,7 +298,7 @@ class GRPORun:
         """Keep what was done, and leave the model with the current weights. After a failure between
         the steps of an iteration there is nothing to keep since the last checkpoint."""
         try:
-            if self.iteration > self._saved and self._whole:
+            if self.iteration > self.checkpoints.saved and self._whole:
                 self._save()
         finally:
             self.checkpoints.close()
@@ -402,18 +399,9 @@ class GRPORun:
             sample.fill("share", share)
         return chosen
 
-    def _checkpoint_is_due(self) -> bool:
-        if every := self.config.checkpoint_every:
-            return self.iteration % every == 0
-        spent = time.monotonic() - self._last_save
-        return self._saved == 0 or spent > 10 * self.checkpoints.seconds
-
     def _save(self) -> None:
         state = {"steps": self.trainer.steps, **self._origin}
         self.checkpoints.save(self.iteration, self.trainer.state(), state, self._reward)
-        if self._saved == 0:  # nothing older to go back to
-            self.checkpoints.wait()
-        self._saved, self._last_save = self.iteration, time.monotonic()
 
 
 def _groups(rollouts: Sequence[Rollout]) -> dict[int, list[Scored]]:

@@ -6,7 +6,6 @@ their reference answers. Nothing is sampled or verified; the tokens read count a
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -64,7 +63,7 @@ class Supervised(TrainerOptions, Algorithm):
         assert self.reference is not None, "Job.check refuses that"
         place = Path(directory) / DIRECTORY
         origin = {"base_digest": base_digest, "adapter_digest": adapter_digest, "seed": seed}
-        checkpoints = Checkpoints(place, self.keep_last, 0)
+        checkpoints = Checkpoints(place, self.keep_last, 0, self.checkpoint_every)
         latest = checkpoints.latest()
         if latest and any(latest.state[name] != value for name, value in origin.items()):
             raise RunError(f"{latest.path} belongs to other weights or another seed")
@@ -96,13 +95,12 @@ class SupervisedRun:
         self.new = checkpoints.new
         self._tokenizer: Any = None
         self._chosen: list[Task] = []
-        self.iteration = self._saved = 0
-        self._last_save = time.monotonic()
+        self.iteration = 0
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Go on from a checkpoint."""
         self.trainer.load(checkpoint.tensors(), checkpoint.state["steps"])
-        self.iteration = self._saved = checkpoint.iteration
+        self.iteration = self.checkpoints.saved = checkpoint.iteration
 
     def check(self, engine: Engine, prompt: str) -> None:
         """Take the engine's tokenizer. Raises ModelError where it cannot end an answer."""
@@ -131,14 +129,14 @@ class SupervisedRun:
         report = self.trainer.step(samples, _cross_entropy, rate)
         self.trainer.publish()
         self.iteration += 1
-        if self._checkpoint_is_due():
+        if self.checkpoints.due(self.iteration):
             self._save()
         return {"tasks": len(samples), "tokens": tokens, **report}
 
     def close(self) -> None:
         """Keep what was done, and leave the model with the current weights."""
         try:
-            if self.iteration > self._saved:
+            if self.iteration > self.checkpoints.saved:
                 self._save()
         finally:
             self.checkpoints.close()
@@ -155,17 +153,10 @@ class SupervisedRun:
         prompt = tuple(self._tokenizer.encode(task.prompt))
         return Sample(prompt, ids, np.ones(len(ids), bool))
 
-    def _checkpoint_is_due(self) -> bool:
-        if every := self.config.checkpoint_every:
-            return self.iteration % every == 0
-        spent = time.monotonic() - self._last_save
-        return self._saved == 0 or spent > 10 * self.checkpoints.seconds
-
     def _save(self) -> None:
         state = {"steps": self.trainer.steps, **self._origin}
         self.checkpoints.save(self.iteration, self.trainer.state(), state, 0.0)
         self.checkpoints.wait()
-        self._saved, self._last_save = self.iteration, time.monotonic()
 
 
 def _cross_entropy(tokens: Tokens) -> tuple[Tensor, dict[str, Tensor]]:
