@@ -20,6 +20,7 @@ from proofgym.engines.engine import Engine
 from proofgym.environments.attempts import Attempts
 from proofgym.errors import VerifierError
 from proofgym.progress import Progress
+from proofgym.rollout_lines import SECONDS_DECIMALS
 from proofgym.run_directory import RunDirectory
 from proofgym.tasks.order import TaskOrder
 from proofgym.types import Rollout, Sampling, Status, Task
@@ -127,13 +128,14 @@ def iteration_metrics(rollouts: Sequence[Rollout]) -> dict[str, Any]:
     """What the rollouts alone say of an iteration (so that it can be rebuilt after a crash)."""
     scores = [item.verdict.reward for item in rollouts if item.verdict.reward is not None]
     statuses = Counter(str(item.verdict.status) for item in rollouts)
+    seconds = sum(round(item.verdict.seconds, SECONDS_DECIMALS) for item in rollouts)
     metrics = {
         "tasks": len({item.request.key[1] for item in rollouts}),
         "attempts": len(rollouts),
         "reward": round(float(np.mean(scores)), 6) if scores else None,
         "unscored": len(rollouts) - len(scores),
         "tokens": sum(item.tokens for item in rollouts),
-        "verifier_seconds": round(sum(item.verdict.seconds for item in rollouts), 3),
+        "verifier_seconds": round(seconds, 3),
         "cut_off": sum(item.turns[-1].finish == "length" for item in rollouts if item.turns),
         "statuses": dict(sorted(statuses.items())),
     }

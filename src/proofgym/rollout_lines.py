@@ -11,6 +11,10 @@ from typing import Any
 
 from proofgym.types import Completion, Message, Request, Rollout, Status, Task, Verdict
 
+#: Decimals of seconds that are kept: sums over rollouts take no more, or a sum made again from
+#: the lines would differ from the first.
+SECONDS_DECIMALS = 4
+
 #: What of a verdict's detail is kept.
 _DETAIL = ("components", "fault", "budget")
 
@@ -29,7 +33,7 @@ def to_line(rollout: Rollout) -> dict[str, Any]:
         "status": str(verdict.status),
         "reward": verdict.reward,
         "message": verdict.message,
-        "verify_s": round(verdict.seconds, 4),
+        "verify_s": round(verdict.seconds, SECONDS_DECIMALS),
         **{name: verdict.detail[name] for name in _DETAIL if name in verdict.detail},
     }
     if len(rollout.turns) == 1 and not rollout.messages:
