@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 import torch
 from tiny_models import save
@@ -12,6 +13,7 @@ from proofgym.engines.transformers import TransformersEngine
 from proofgym.errors import ConfigError, ModelError
 from proofgym.models import load_model, weights_digest
 from proofgym.sft import SFT, _Session, batches, tokenise
+from proofgym.trainer.sample import Sample
 from proofgym.types import Request, Sampling
 
 ANSWERS = {"p": "exact h", "q": "intro x", "r": "rfl", "s": "exact ⟨h, g⟩"}
@@ -96,7 +98,8 @@ def test_the_whole_model_saves_too(directory, tmp_path, rank):
 
 def test_prompt_and_completion_are_tokenised_apart(directory):
     loaded = load_model(str(directory))
-    [(prompt, text), _] = tokenise(loaded, [("t", "heorem"), ("a", "b")])
+    first, _ = tokenise(loaded, [("t", "heorem"), ("a", "b")])
+    prompt, text = list(first.prompt_ids), list(first.token_ids)
     assert prompt == loaded.tokenizer.encode("t")
     assert text == [*loaded.tokenizer.encode("heorem"), loaded.tokenizer.eos_token_id]
     assert prompt + text[:-1] != loaded.tokenizer.encode("theorem")
@@ -107,21 +110,23 @@ def test_only_the_completion_is_learnt(directory):
     loaded = load_model(str(directory))
     rows = tokenise(loaded, EXAMPLES[:4])
     losses = []
-    for prompt, text in rows:
-        logprobs = loaded.model(torch.tensor([prompt + text])).logits[0].log_softmax(-1)
+    for row in rows:
+        ids = torch.tensor([row.prompt_ids + row.token_ids])
+        logprobs = loaded.model(ids).logits[0].log_softmax(-1)
         losses += [
-            -float(logprobs[len(prompt) + place - 1, token]) for place, token in enumerate(text)
+            -float(logprobs[len(row.prompt_ids) + place - 1, token])
+            for place, token in enumerate(row.token_ids)
         ]
     session = _Session(SFT(rank=None), loaded, rows, rows)
     assert session.loss(rows) == pytest.approx(sum(losses) / len(losses), rel=1e-5)
 
 
 def test_batches_hold_every_row_once_and_little_padding():
-    rows = [([0] * (1 + index * 7 % 50), [1]) for index in range(100)]
+    rows = [Sample((0,) * (1 + i * 7 % 50), (1,), np.ones(1, bool)) for i in range(100)]
     seen = list(batches(rows, 8, seed=0, epoch=0))
-    assert sorted(len(r[0]) for batch in seen for r in batch) == sorted(len(r[0]) for r in rows)
-    padded = sum(max(len(r[0]) for r in batch) * len(batch) for batch in seen)
-    assert padded < 1.25 * sum(len(r[0]) for r in rows)
+    assert sorted(r.length for batch in seen for r in batch) == sorted(r.length for r in rows)
+    padded = sum(max(r.length for r in batch) * len(batch) for batch in seen)
+    assert padded < 1.25 * sum(r.length for r in rows)
     assert seen != list(batches(rows, 8, seed=0, epoch=1))
 
 

@@ -1,8 +1,7 @@
 """Supervised fine-tuning: the short warm start that makes a small model a learner.
 
-The loss is the cross-entropy of completion tokens and the end token, given the prompt. Prompt and
-completion are tokenised apart and joined as ids, exactly as generation sees them: one string of
-both would merge tokens across the border that sampling can never produce.
+The loss is the cross-entropy of completion tokens and the end token, given the prompt. Steps are
+the trainer's (`trainer/`); here are the data, the plateau, and the form that results are kept in.
 """
 
 from __future__ import annotations
@@ -10,28 +9,29 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 from pydantic import Field
 
+from proofgym.algorithms.losses import cross_entropy
 from proofgym.config import Config
-from proofgym.errors import ModelError
+from proofgym.errors import ModelError, RunError
 from proofgym.random import permutation
+from proofgym.trainer.options import LoRA, TrainerOptions
+from proofgym.trainer.sample import Sample, even, reference
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from proofgym.models import LoadedModel
+    from proofgym.trainer.trainer import Trainer
 
 #: (prompt, completion, number of the copy) -> a varied pair.
 Vary = Callable[[str, str, int], tuple[str, str]]
-
-#: Ids of prompt and completion.
-Example = tuple[list[int], list[int]]
 
 _KEPT = ("step", "loss", "validation_loss")
 
@@ -156,38 +156,32 @@ class Fitted:
             write_record(scratch, record)
 
 
-def tokenise(loaded: LoadedModel, examples: Sequence[tuple[str, str]]) -> list[Example]:
-    """Ids of every prompt and of its completion with the end token, tokenised apart."""
-    tokenizer = loaded.tokenizer
-    end = tokenizer.eos_token_id
-    if end is None:
+def tokenise(loaded: LoadedModel, examples: Sequence[tuple[str, str]]) -> list[Sample]:
+    """Every prompt and its completion with the end token, tokenised apart. Raises ModelError."""
+    if loaded.tokenizer.eos_token_id is None:
         raise ModelError(f"{loaded.source}: its tokenizer has no end-of-sequence token")
-    rows = [
-        (tokenizer.encode(prompt), [*tokenizer.encode(text, add_special_tokens=False), end])
-        for prompt, text in examples
-    ]
+    samples = [reference(prompt, text, loaded.tokenizer) for prompt, text in examples]
     most = getattr(loaded.model.config, "max_position_embeddings", None) or math.inf
-    for index, (prompt, text) in enumerate(rows):
-        if not prompt:
+    for index, sample in enumerate(samples):
+        if not sample.prompt_ids:
             raise ModelError(f"SFT example {index} has no prompt; remove it")
-        if len(prompt) + len(text) > most:
+        if sample.length > most:
             raise ModelError(
-                f"SFT example {index} has {len(prompt) + len(text)} tokens, "
-                f"the model takes {most}; remove it"
+                f"SFT example {index} has {sample.length} tokens, the model takes {most}; remove it"
             )
-    return rows
+    return samples
 
 
-def batches(rows: Sequence[Example], size: int, seed: int, epoch: int) -> Iterator[list[Example]]:
-    """Every row once, in a seeded order, rows of like length together so that little is padding."""
-    order = permutation(len(rows), seed, "sft order", epoch)
+def batches(samples: Sequence[Sample], size: int, seed: int, epoch: int) -> Iterator[list[Sample]]:
+    """Each once, in a seeded order, those of like length together so that little is padding."""
+    order = permutation(len(samples), seed, "sft order", epoch)
     pool = size * 16
     groups = []
     for start in range(0, len(order), pool):
-        near = sorted(order[start : start + pool], key=lambda index: sum(map(len, rows[index])))
+        near = sorted(order[start : start + pool], key=lambda index: samples[index].length)
         groups += [near[first : first + size] for first in range(0, len(near), size)]
     for group in permutation(len(groups), seed, "sft batches", epoch):
-        yield [rows[index] for index in groups[group]]
+        yield [samples[index] for index in groups[group]]
 
 
 class _Session:
@@ -197,26 +191,23 @@ class _Session:
         self,
         config: SFT,
         loaded: LoadedModel,
-        training: list[Example],
-        validation: list[Example],
+        training: list[Sample],
+        validation: list[Sample],
         seed: int = 0,
     ) -> None:
-        import torch
+        from proofgym.trainer.trainer import Trainer
 
         self.config, self.loaded, self.seed = config, loaded, seed
         self.training, self.validation = training, validation
         self.per_epoch = math.ceil(len(training) / config.batch)
         self.steps = max(1, round(self.per_epoch * config.epochs))
-        self.device = next(loaded.model.parameters()).device
-        self.stored = loaded.model.dtype
-        self.adapted = None if config.rank is None else _adapted(loaded.model, config, seed)
-        if self.adapted is None:
-            # The master copy: small steps vanish when added to bfloat16 weights.
-            loaded.model.float().requires_grad_(True)
-        self.trained = [p for p in loaded.model.parameters() if p.requires_grad]
-        self.optimiser = torch.optim.AdamW(
-            self.trained, lr=config.learning_rate, weight_decay=config.weight_decay, foreach=True
+        options = TrainerOptions(
+            learning_rate=config.learning_rate,
+            lora=None if config.rank is None else LoRA(rank=config.rank, alpha=config.alpha),
+            weight_decay=config.weight_decay,
+            clip_norm=config.clip,
         )
+        self.trainer = Trainer(loaded.model, options, seed=seed)
         self.best: tuple[float, list[Tensor]] | None = None
 
     def run(self, report: Callable[[Point], None]) -> list[Point]:
@@ -249,19 +240,24 @@ class _Session:
         """Put the trained weights into the model, in the form in which they are saved."""
         from proofgym.adapter import Adapter, merge
         from proofgym.models import weights_digest
+        from proofgym.trainer.trainer import Trainer
 
         loaded, factors = self.loaded, None
-        if self.adapted is not None:
-            factors = _factors(self.adapted)
-            loaded.model = self.adapted.unload()
-            _forget_peft(loaded.model)
+        if self.config.rank is None:
+            self.trainer.publish()
+        else:  # the model holds the base until the factors in their exact form are added
+            factors = _exact(self.trainer.policy.factors())
             merge(
                 Adapter("trained", factors, "", loaded.base_digest),
                 loaded.model,
                 loaded.base_digest,
             )
-        loaded.model.requires_grad_(False).eval().to(self.stored)
-        final = self.loss(self.validation) if self.validation else None
+        self.trainer.close()
+        final = None
+        if self.validation:  # of the weights as they will be loaded
+            stored = Trainer(loaded.model, TrainerOptions())
+            final = _loss(stored, self.validation)
+            stored.close()
         record = {
             "base_digest": loaded.base_digest,
             "base": loaded.source,
@@ -283,70 +279,23 @@ class _Session:
         )
         return Fitted(result, curve, final, record, factors)
 
-    def loss(self, rows: Sequence[Example]) -> float:
-        """Mean cross-entropy a completion token, in nats."""
-        import torch
+    def loss(self, samples: Sequence[Sample]) -> float:
+        """Mean cross-entropy a completion token, in nats, of the weights in training."""
+        return _loss(self.trainer, samples)
 
-        total, count = 0.0, 0
-        size = self.config.batch * 2
-        with torch.no_grad():
-            listed = sorted(rows, key=lambda row: sum(map(len, row)))
-            for start in range(0, len(listed), size):
-                losses = self._losses(listed[start : start + size])
-                total += float(losses.sum())
-                count += len(losses)
-        return total / count
-
-    def _batches(self) -> Iterator[list[Example]]:
+    def _batches(self) -> Iterator[list[Sample]]:
         for index in range(math.ceil(self.steps / self.per_epoch)):
             left = self.steps - index * self.per_epoch
             epoch = batches(self.training, self.config.batch, self.seed, index)
             yield from (batch for _, batch in zip(range(left), epoch, strict=False))
 
-    def _step(self, batch: Sequence[Example], step: int) -> float:
-        import torch
-
-        loss = self._losses(batch).mean()
-        self.optimiser.zero_grad(set_to_none=True)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(self.trained, self.config.clip, error_if_nonfinite=False)
-        value = float(loss.detach())
-        if not math.isfinite(value):
-            raise ModelError(f"SFT diverged at step {step}; lower SFT.learning_rate")
-        for group in self.optimiser.param_groups:
-            group["lr"] = self._rate(step)
-        self.optimiser.step()
-        return value
-
-    def _losses(self, batch: Sequence[Example]) -> Tensor:
-        """Cross-entropy of every completion token of the batch, (tokens,)."""
-        import torch
-
-        longest = max(len(prompt) + len(text) for prompt, text in batch) - 1
-        ids: list[list[int]] = []
-        rows: list[int] = []
-        columns: list[int] = []
-        wanted: list[int] = []
-        for row, (prompt, text) in enumerate(batch):
-            joined = (prompt + text)[:-1]
-            ids.append(joined + [0] * (longest - len(joined)))
-            rows += [row] * len(text)
-            columns += range(len(prompt) - 1, len(joined))
-            wanted += text
-        ids_BT, rows_K, columns_K, wanted_K = (
-            torch.tensor(values, device=self.device) for values in (ids, rows, columns, wanted)
-        )
-        with self._autocast():
-            # Padding is on the right and attention causal: no mask is needed. Logits are
-            # computed only where there is something to learn.
-            hidden_BTD = self.loaded.model.model(ids_BT, use_cache=False).last_hidden_state
-            logits_KV = self.loaded.model.get_output_embeddings()(hidden_BTD[rows_K, columns_K])
-        return torch.nn.functional.cross_entropy(logits_KV.float(), wanted_K, reduction="none")
-
-    def _autocast(self) -> AbstractContextManager:
-        import torch
-
-        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda")
+    def _step(self, batch: Sequence[Sample], step: int) -> float:
+        even(batch)
+        try:
+            rate = self._rate(step) / self.config.learning_rate
+            return self.trainer.step(batch, cross_entropy, rate)["loss"]
+        except RunError as error:
+            raise ModelError(f"SFT diverged at step {step}; lower SFT.learning_rate") from error
 
     def _rate(self, step: int) -> float:
         """The learning rate of a step, counted from 1."""
@@ -366,35 +315,31 @@ class _Session:
         """Keep the weights if this is the best measurement yet; small gains end the patience."""
         before = self.best[0] if self.best else math.inf
         if measured < before:
-            self.best = measured, [parameter.detach().clone() for parameter in self.trained]
+            self.best = (
+                measured,
+                [parameter.detach().clone() for parameter in self.trainer.policy.trained.values()],
+            )
         return measured < before * 0.995
 
     def _restore_best(self) -> None:
         if self.best is not None:
-            for parameter, value in zip(self.trained, self.best[1], strict=True):
+            for parameter, value in zip(self._trained(), self.best[1], strict=True):
                 parameter.data.copy_(value)
 
-
-def _adapted(model: Any, config: SFT, seed: int) -> Any:
-    from proofgym.trainer.lora import adapt
-    from proofgym.trainer.options import LoRA
-
-    return adapt(model, LoRA(rank=config.rank or 1, alpha=config.alpha), seed, "sft")
+    def _trained(self) -> list[Tensor]:
+        return list(self.trainer.policy.trained.values())
 
 
-def _factors(adapted: Any) -> dict[str, tuple[Tensor, Tensor, float]]:
-    """The trained factors in their exact form, by the base model's tensor names."""
+def _loss(trainer: Trainer, samples: Sequence[Sample]) -> float:
+    return -float(np.concatenate(trainer.logprobs(samples)).mean(dtype=np.float64))
+
+
+def _exact(
+    factors: Mapping[str, tuple[Tensor, Tensor, float]],
+) -> dict[str, tuple[Tensor, Tensor, float]]:
     from proofgym.adapter import quantise
-    from proofgym.trainer.lora import factors
 
     return {
         name: quantise(left.detach().cpu().double(), right.detach().cpu().double(), scale)
-        for name, (left, right, scale) in factors(adapted).items()
+        for name, (left, right, scale) in factors.items()
     }
-
-
-def _forget_peft(model: Any) -> None:
-    """peft leaves its configuration on the model, which would confuse a later save."""
-    for name in ("peft_config", "_hf_peft_config_loaded"):
-        if name in vars(model):
-            delattr(model, name)

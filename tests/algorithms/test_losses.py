@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from proofgym.algorithms.losses import PolicyLoss, token_weights
-from proofgym.trainer.trainer import Tokens
+from proofgym.trainer.tokens import Tokens
 
 LENGTHS = (3, 1, 5)
 VARIANTS = [

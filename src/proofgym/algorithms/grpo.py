@@ -173,7 +173,7 @@ class GRPO(TrainerOptions, Algorithm):
         checkpoints = Checkpoints(place, self.keep_last, self.keep_best, self.checkpoint_every)
         latest = checkpoints.latest()
         if latest:
-            _require_same(latest, origin)
+            latest.require(origin)
         trainer = start(
             model,
             self,
@@ -423,13 +423,3 @@ def _permute(group: Sequence[Scored], seed: int, iteration: int) -> None:
     rewards = [group[place].reward for place in order]
     for attempt, reward in zip(group, rewards, strict=True):
         attempt.reward = reward
-
-
-def _require_same(checkpoint: Checkpoint, origin: Mapping[str, Any]) -> None:
-    """Refuse to continue from a checkpoint of other weights, naming the first difference."""
-    for name, value in origin.items():
-        if checkpoint.state[name] != value:
-            raise RunError(
-                f"{checkpoint.path}: its {name} is {checkpoint.state[name]!r}, this job's is "
-                f"{value!r}; resume with what the run was started with"
-            )

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from proofgym.trainer.trainer import Tokens
+    from proofgym.trainer.tokens import Tokens
 
 Aggregation = Literal["sequence_mean", "token_mean", "constant"]
 
@@ -109,3 +109,8 @@ class PolicyLoss:
         if "importance" in tokens.values:
             return tokens["importance"].clamp(max=self.importance_cap)
         return (old_K - tokens["engine"]).exp().clamp(max=self.importance_cap)
+
+
+def cross_entropy(tokens: Tokens) -> tuple[Tensor, dict[str, Tensor]]:
+    """−Σ share·log π, in nats; with a `share` of 1 / tokens of the step (`even`) their mean."""
+    return -(tokens.logprobs * tokens["share"]).sum(), {}

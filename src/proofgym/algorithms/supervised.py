@@ -13,18 +13,16 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from proofgym.algorithms.algorithm import Algorithm, Batch
+from proofgym.algorithms.losses import cross_entropy
 from proofgym.engines.engine import Engine
-from proofgym.errors import ConfigError, ModelError, RunError
+from proofgym.errors import ConfigError, ModelError
 from proofgym.tasks.tasks import Tasks
 from proofgym.trainer.options import TrainerOptions
 from proofgym.types import Rollout, Sampling, Task
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from proofgym.trainer.checkpoints import Checkpoint, Checkpoints
-    from proofgym.trainer.sample import Sample
-    from proofgym.trainer.trainer import Tokens, Trainer
+    from proofgym.trainer.trainer import Trainer
 
 
 class Supervised(TrainerOptions, Algorithm):
@@ -62,11 +60,16 @@ class Supervised(TrainerOptions, Algorithm):
             raise ConfigError(f"control = {control!r}: Supervised has no rewards to shuffle")
         assert self.reference is not None, "Job.check refuses that"
         place = Path(directory) / DIRECTORY
-        origin = {"base_digest": base_digest, "adapter_digest": adapter_digest, "seed": seed}
+        origin = {
+            "base_digest": base_digest,
+            "adapter_digest": adapter_digest,
+            "seed": seed,
+            "lora": self.lora and self.lora.to_json(),
+        }
         checkpoints = Checkpoints(place, self.keep_last, 0, self.checkpoint_every)
         latest = checkpoints.latest()
-        if latest and any(latest.state[name] != value for name, value in origin.items()):
-            raise RunError(f"{latest.path} belongs to other weights or another seed")
+        if latest:
+            latest.require(origin)
         run = SupervisedRun(
             self,
             start(model, self, seed=seed, temperature=1.0, reference=False, ranks=ranks),
@@ -121,16 +124,20 @@ class SupervisedRun:
 
     def update(self, rollouts: Sequence[Rollout]) -> dict[str, float]:
         """One step on the answers of the tasks that `batches` was given."""
-        samples = [self._sample(task) for task in self._chosen]
+        from proofgym.trainer.sample import even, reference
+
+        samples = [
+            reference(task.prompt, self._answers[task.name], self._tokenizer)
+            for task in self._chosen
+        ]
+        even(samples)
         rate = self.config.learning_rate_schedule.at(self.iteration)
-        tokens = sum(sample.count for sample in samples)
-        for sample in samples:
-            sample.fill("share", 1 / tokens)
-        report = self.trainer.step(samples, _cross_entropy, rate)
+        report = self.trainer.step(samples, cross_entropy, rate)
         self.trainer.publish()
         self.iteration += 1
         if self.checkpoints.due(self.iteration):
             self._save()
+        tokens = sum(sample.count for sample in samples)
         return {"tasks": len(samples), "tokens": tokens, **report}
 
     def close(self) -> None:
@@ -142,23 +149,7 @@ class SupervisedRun:
             self.checkpoints.close()
             self.trainer.close()
 
-    def _sample(self, task: Task) -> Sample:
-        """Prompt and answer, tokenised apart as in generation, and the end token."""
-        import numpy as np
-
-        from proofgym.trainer.sample import Sample
-
-        answer = self._tokenizer.encode(self._answers[task.name], add_special_tokens=False)
-        ids = (*answer, self._tokenizer.eos_token_id)
-        prompt = tuple(self._tokenizer.encode(task.prompt))
-        return Sample(prompt, ids, np.ones(len(ids), bool))
-
     def _save(self) -> None:
         state = {"steps": self.trainer.steps, **self._origin}
         self.checkpoints.save(self.iteration, self.trainer.state(), state, 0.0)
         self.checkpoints.wait()
-
-
-def _cross_entropy(tokens: Tokens) -> tuple[Tensor, dict[str, Tensor]]:
-    """A batch's part of the mean over all answer tokens of the step."""
-    return -(tokens.logprobs * tokens["share"]).sum(), {}

@@ -35,6 +35,15 @@ class Checkpoint:
     iteration: int
     state: Mapping[str, Any]
 
+    def require(self, origin: Mapping[str, Any]) -> None:
+        """Refuse to go on from it with another origin. Raises RunError with the difference."""
+        for name, value in origin.items():
+            if self.state.get(name) != value:
+                raise RunError(
+                    f"{self.path}: its {name} is {self.state.get(name)!r}, this job's is {value!r}"
+                    "; resume with what the run was started with"
+                )
+
     def tensors(self, kind: str = "") -> dict[str, Any]:
         """Its tensors on the CPU; with `kind`, only those (`weight`), by bare name."""
         from safetensors import safe_open

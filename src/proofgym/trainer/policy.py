@@ -67,6 +67,10 @@ class Policy:
             if parameter.requires_grad
         }
 
+    def factors(self) -> dict[str, tuple[Tensor, Tensor, float]]:
+        """B, A and the scale of each adapted tensor, by its name in the model; needs a LoRA."""
+        return factors(self._adapted)
+
     @contextmanager
     def reference(self) -> Iterator[Scorer]:
         """The model before any training."""

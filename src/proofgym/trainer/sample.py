@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,23 @@ class Sample:
     @property
     def length(self) -> int:
         return len(self.prompt_ids) + len(self.token_ids)
+
+
+def reference(prompt: str, answer: str, tokenizer: Any) -> Sample:
+    """An answer to imitate, with the end token: as if the model had drawn it.
+
+    Prompt and answer are tokenised apart and joined as ids, exactly as generation sees them: one
+    string of both would merge tokens across the border that sampling can never produce.
+    """
+    ids = (*tokenizer.encode(answer, add_special_tokens=False), tokenizer.eos_token_id)
+    return Sample(tuple(tokenizer.encode(prompt)), ids, np.ones(len(ids), bool))
+
+
+def even(samples: Sequence[Sample]) -> None:
+    """Give every drawn token its `share` of a mean over all of them."""
+    count = sum(sample.count for sample in samples)
+    for sample in samples:
+        sample.fill("share", 1 / max(1, count))
 
 
 def sequences(turns: Sequence[Completion]) -> Iterator[Sample]:

@@ -6,7 +6,6 @@ import functools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,26 +20,7 @@ from proofgym.trainer.policy import Policy, whole
 from proofgym.trainer.rows import Row, lay_out, microbatches
 from proofgym.trainer.sample import Sample
 from proofgym.trainer.scorer import Scorer
-
-
-@dataclass(slots=True)
-class Tokens:
-    """The drawn tokens of some whole sequences, K of them, as a loss sees them."""
-
-    logprobs: Tensor
-    """(K,) under the model in training, at the sampling temperature; differentiable."""
-    entropy: Tensor
-    """(K,) of the distribution each token was drawn from, in nats; differentiable if the trainer
-    was asked for that."""
-    sequence: Tensor
-    """(K,) int64: which sequence each belongs to, from 0."""
-    sequences: int
-    values: dict[str, Tensor]
-    """`Sample.values`, each (K,)."""
-
-    def __getitem__(self, name: str) -> Tensor:
-        return self.values[name]
-
+from proofgym.trainer.tokens import Tokens, read
 
 #: From tokens to the loss, a sum whose gradients accumulate over the passes of a step, and to
 #: further sums to report.
@@ -228,28 +208,8 @@ class Trainer:
         temperature: float | None = None,
     ) -> Tokens:
         heat = self.temperature if temperature is None else temperature
-        places = [(number, column) for number, row in enumerate(batch) for column in row.columns]
-        targets = [target for row in batch for target in row.targets]
         with self._autocast():
-            logprobs_K, entropy_K = scorer(
-                *_inputs(batch, self.device),
-                torch.tensor(places, device=self.device),
-                torch.tensor(targets, device=self.device),
-                heat,
-            )
-        held = [samples[place] for row in batch for place in row.samples]
-        counts = torch.tensor([sample.count for sample in held])
-        values = {
-            name: torch.from_numpy(np.concatenate([it.values[name] for it in held]))
-            for name in held[0].values
-        }
-        return Tokens(
-            logprobs_K,
-            entropy_K,
-            torch.repeat_interleave(torch.arange(len(held)), counts).to(self.device),
-            len(held),
-            {name: value.to(self.device) for name, value in values.items()},
-        )
+            return read(scorer, batch, samples, heat, self.device)
 
     @property
     def _low(self) -> bool:
@@ -269,20 +229,3 @@ class Trainer:
                 f"training ran out of memory; lower micro_tokens (now {self.options.micro_tokens})"
                 ", set gradient_checkpointing=True or train a LoRA"
             ) from error
-
-
-def _inputs(batch: Sequence[Row], device: torch.device) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Ids and positions (B, T), padded on the right, and what each token sees, (B, 1, T, T): None
-    where that is every token before it."""
-    longest = len(batch[0].ids)
-    ids = torch.tensor([row.ids + [0] * (longest - len(row.ids)) for row in batch])
-    positions = torch.tensor([row.positions + [0] * (longest - len(row.ids)) for row in batch])
-    ids_BT, positions_BT = ids.to(device), positions.to(device)
-    if all(len(row.samples) == 1 for row in batch):
-        return ids_BT, positions_BT, None
-    owners = torch.tensor([row.owners + [-1] * (longest - len(row.ids)) for row in batch])
-    owners_BT = owners.to(device)
-    keys_B1T, queries_BT1 = owners_BT[:, None, :], owners_BT[:, :, None]
-    sees = (keys_B1T == 0) | (keys_B1T == queries_BT1)
-    causal = torch.ones(longest, longest, dtype=torch.bool, device=device).tril()
-    return ids_BT, positions_BT, (sees & causal)[:, None]
