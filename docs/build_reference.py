@@ -33,7 +33,9 @@ def _entry(name: str, thing: Any) -> str:
 
 
 def _row(name: str, info: Any) -> str:
-    default = "required" if info.is_required() else f"`{info.default!r}`"
+    default = (
+        "required" if info.is_required() else f"`{info.get_default(call_default_factory=True)!r}`"
+    )
     meaning = " ".join((info.description or "").split())
     return f"| `{name}` | {default} | {meaning} |".replace("\n", " ")
 

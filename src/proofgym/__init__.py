@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from proofgym.errors import BudgetExceeded
     from proofgym.job import Job, Model
     from proofgym.measurement import Measure
+    from proofgym.probe import Probe
     from proofgym.sft import SFT
     from proofgym.tasks.order import Order
     from proofgym.tasks.tasks import Tasks
@@ -65,6 +66,7 @@ _HOME = {
     "Reward": "proofgym.environments.reward",
     "Job": "proofgym.job",
     "Model": "proofgym.job",
+    "Probe": "proofgym.probe",
     "SFT": "proofgym.sft",
     "Order": "proofgym.tasks.order",
     "Tasks": "proofgym.tasks.tasks",
@@ -92,6 +94,7 @@ __all__ = [
     "Measure",
     "Model",
     "Order",
+    "Probe",
     "Python",
     "Ran",
     "Reasoning",

@@ -51,6 +51,12 @@ class Evaluation:
     def unscored(self) -> int:
         return sum(len(row) for row in self.attempts) - int(self.scored_T().sum())
 
+    def reward(self) -> float | None:
+        """Mean reward of the scored attempts; None without any."""
+        found = [it.verdict.reward for row in self.attempts for it in row]
+        scores = [reward for reward in found if reward is not None]
+        return round(float(np.mean(scores)), 6) if scores else None
+
     def solved(self) -> set[str]:
         """Names of the tasks with at least one proof that passed."""
         return {t.name for t, n in zip(self.tasks, self.passed_T(), strict=True) if n}

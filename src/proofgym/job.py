@@ -15,11 +15,15 @@ from proofgym.algorithms.algorithm import Algorithm
 from proofgym.budget import Budget
 from proofgym.clusters.local import Local
 from proofgym.config import Config
-from proofgym.environments.attempts import Attempts, SingleTurn
-from proofgym.environments.episodes import Episodes
-from proofgym.environments.lean import Lean, require_statements
-from proofgym.environments.portable import portable
-from proofgym.environments.reward import Reward
+from proofgym.environments.attempts import Attempts
+from proofgym.environments.choice import (
+    as_environment,
+    as_reward,
+    open_attempts,
+    refuse_both,
+    refuse_unjudgeable,
+)
+from proofgym.environments.lean import Lean
 from proofgym.errors import ConfigError, RunError
 from proofgym.measurement import Measure
 from proofgym.run_directory import RunDirectory
@@ -81,31 +85,16 @@ class Job(Config):
     @field_validator("reward", mode="before")
     @classmethod
     def _judged(cls, value: Any) -> Any:
-        if isinstance(value, type) and issubclass(value, Config):
-            raise ValueError(f"is the class; write {value.__name__}()")
-        if isinstance(value, Config) and hasattr(value, "open"):
-            return value
-        portable(value)  # refuse now what could not travel later
-        return Reward(function=value)
+        return as_reward(value)
 
     @field_validator("environment", mode="before")
     @classmethod
     def _episodes(cls, value: Any) -> Any:
-        if value is None or isinstance(value, Episodes):
-            return value
-        if isinstance(value, type) and issubclass(value, Config):
-            raise ValueError(f"is the class; write {value.__name__}(…)")
-        if isinstance(value, Config):
-            raise ValueError(f"{type(value).__name__}(…) is a reward: write reward={value!r:.80}")
-        return Episodes(episode=value)
+        return as_environment(value)
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
-        if self.environment is not None and "reward" in self.model_fields_set:
-            raise ValueError(
-                "`reward` and `environment` are both given; an environment's episodes "
-                "return the reward themselves: leave out one of them"
-            )
+        refuse_both(self.model_fields_set - (set() if self.environment else {"environment"}))
         return self
 
     @model_validator(mode="after")
@@ -215,15 +204,14 @@ class Job(Config):
             _refuse_shared(tasks, self.evaluation.load())
         elif self.measure is not None:
             raise ConfigError("Job.measure needs Job.evaluation, the tasks to measure on")
-        if isinstance(self.reward, Lean) and self.environment is None:
-            require_statements(tasks)
+        if self.measure is not None:
+            self.measure.check()
+        refuse_unjudgeable(self.reward, self.environment, tasks)
         return tasks
 
     def open_attempts(self, workers: int) -> Attempts:
         """What makes and scores attempts; the caller closes it."""
-        if self.environment is not None:
-            return self.environment.open(workers)
-        return SingleTurn(self.reward.open(workers), workers)
+        return open_attempts(self.reward, self.environment, workers)
 
 
 def _refuse_shared(tasks: Sequence[Task], heldout: Sequence[Task]) -> None:

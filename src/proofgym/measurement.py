@@ -6,6 +6,7 @@ draws do not depend on whether anything is measured, and runs of different seeds
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,8 @@ from pydantic import Field, field_validator
 
 from proofgym.budget import spent
 from proofgym.config import Config
-from proofgym.errors import VerifierError
+from proofgym.errors import ConfigError, TaskError, VerifierError
+from proofgym.probe import Probe
 from proofgym.types import Sampling, Task
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from proofgym.environments.attempts import Attempts
     from proofgym.evaluation import Evaluation
     from proofgym.run_directory import RunDirectory
+    from proofgym.weight_change import WeightChange
 
 MOST_UNSCORED = 0.25
 """A measurement with a larger share of attempts without a score is none: the run stops."""
@@ -39,6 +42,24 @@ class Measure(Config):
     """Of the draws; the run's own seed does not matter."""
     sampling: Sampling | None = None
     """None: as in training."""
+    probes: dict[str, Probe] = Field(default_factory=dict)
+    """Other tasks to measure at the first and the last of `at`, by name."""
+
+    def check(self) -> None:
+        """Refuse probes that cannot be judged. Raises ConfigError, TaskError."""
+        for name, probe in self.probes.items():
+            try:
+                probe.check()
+            except (ConfigError, TaskError) as error:
+                raise type(error)(f"probe {name!r}: {error}") from None
+
+    @field_validator("probes")
+    @classmethod
+    def _names(cls, value: dict[str, Probe]) -> dict[str, Probe]:
+        for name in value:
+            if not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", name):
+                raise ValueError(f"{name!r} must be 1 to 40 letters, digits, '_' or '-'")
+        return value
 
     @field_validator("at")
     @classmethod
@@ -59,10 +80,13 @@ class Measurement:
         engine: Engine,
         attempts: Attempts,
         sampling: Sampling,
+        workers: int,
+        change: WeightChange,
     ) -> None:
         self.config, self._run, self._tasks = config, run, list(tasks)
         self._engine, self._attempts = engine, attempts
-        self._sampling = config.sampling or sampling
+        self._training, self._sampling = sampling, config.sampling or sampling
+        self._workers, self._change = workers, change
         listed = [
             {"name": task.name, "topic": task.topic, "difficulty": task.difficulty}
             for task in self._tasks
@@ -93,12 +117,10 @@ class Measurement:
             samples=self.config.samples,
             what=f"held-out, {min(share, 1.0):.0%} of the work done",
         )
-        wanted = len(self._tasks) * self.config.samples
-        if result.unscored() > MOST_UNSCORED * wanted:
-            raise VerifierError(
-                f"{result.unscored()} of {wanted} held-out attempts have no score; "
-                f"the first says: {_first_fault(result)}"
-            )
+        _require_scores(result, "held-out")
+        probes = {}
+        if {self.config.at[0], self.config.at[-1]} & set(due):
+            probes = {name: self._probe(name, it) for name, it in self.config.probes.items()}
         # The number of the last iteration whose weights these are: a resume that forgets that
         # iteration forgets its measurement too.
         self._run.record(
@@ -106,7 +128,36 @@ class Measurement:
             iteration=iteration - 1,
             shares=list(due),
             **{name: round(value, 3) for name, value in spent(events).items()},
+            change=self._change.now(),
             **_counts(result),
+            **({"probes": probes} if probes else {}),
+        )
+
+    def _probe(self, name: str, probe: Probe) -> dict[str, Any]:
+        from proofgym.evaluation import evaluate
+
+        attempts = probe.open(self._workers)
+        try:
+            result = evaluate(
+                self._engine,
+                attempts,
+                probe.tasks.load(),
+                probe.sampling or self._training,
+                samples=probe.samples,
+                what=f"probe {name}",
+            )
+        finally:
+            attempts.close()
+        _require_scores(result, f"probe {name!r}:")
+        return _counts(result) | {"reward": result.reward()}
+
+
+def _require_scores(result: Evaluation, what: str) -> None:
+    wanted = sum(map(len, result.attempts))
+    if result.unscored() > MOST_UNSCORED * wanted:
+        raise VerifierError(
+            f"{what} {result.unscored()} of {wanted} attempts have no score; "
+            f"the first says: {_first_fault(result)}"
         )
 
 

@@ -28,6 +28,8 @@ from proofgym.errors import RunError, nearest
 from proofgym.rollout_lines import to_line
 from proofgym.types import Rollout
 
+_LOCK_S = 1.0
+
 
 def write_atomically(path: Path, data: bytes) -> None:
     """Write to a temporary file beside `path`, fsync, rename: never half a file."""
@@ -101,15 +103,13 @@ class RunDirectory:
 
     def _take_lock(self) -> None:
         file = (self.path / "lock").open("a+")
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        if not _locked(file):
             file.seek(0)
             holder = file.read().strip() or "unknown"
             file.close()
             raise RunError(
                 f"run {self.id} is in use by process {holder}; wait for it or end it first"
-            ) from None
+            )
         file.truncate(0)
         file.write(str(os.getpid()))
         file.flush()
@@ -197,3 +197,16 @@ def _json_line(line: bytes) -> dict[str, Any] | None:
     except ValueError:  # torn, or not text
         return None
     return value if isinstance(value, dict) else None
+
+
+def _locked(file: IO[str]) -> bool:
+    """Whether the lock could be had; one that was just killed may hold it for a moment."""
+    deadline = time.monotonic() + _LOCK_S
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except OSError:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.05)

@@ -34,6 +34,7 @@ def train(job: Job, run: RunDirectory, tasks: Sequence[Task], control: str | Non
         loaded = job.cluster.load(job.model)
         engine: Any = job.cluster.engine(loaded, job.seed)
         fleet = None
+        change = _weight_change(job, loaded)
         algorithm = job.algorithm.build(
             loaded.model,
             seed=job.seed,
@@ -58,7 +59,7 @@ def train(job: Job, run: RunDirectory, tasks: Sequence[Task], control: str | Non
                 wanted = job.algorithm.prompts
                 say(f"prompts = {wanted}: an iteration takes all {len(tasks)} tasks")
 
-            measurement = _measurement(job, run, loaded, fleet, attempts)
+            measurement = _measurement(job, run, loaded, fleet, attempts, change)
 
             def measure(last: bool = False) -> None:
                 if measurement is not None:
@@ -106,7 +107,7 @@ def train(job: Job, run: RunDirectory, tasks: Sequence[Task], control: str | Non
 
 
 def _measurement(
-    job: Job, run: RunDirectory, loaded: Any, fleet: Any, attempts: Attempts
+    job: Job, run: RunDirectory, loaded: Any, fleet: Any, attempts: Attempts, change: Any
 ) -> Measurement | None:
     """What measures held-out success during the run, if the job asks for it."""
     if job.measure is None or job.evaluation is None:
@@ -120,7 +121,18 @@ def _measurement(
         fleet.seeded(seed) if fleet else job.cluster.engine(loaded, seed),
         attempts,
         job.sampling,
+        job.cluster.verification_workers(),
+        change,
     )
+
+
+def _weight_change(job: Job, loaded: Any) -> Any:
+    """Made before the run's algorithm puts anything else into the model."""
+    if job.measure is None:
+        return None
+    from proofgym.weight_change import WeightChange
+
+    return WeightChange(loaded.model)
 
 
 def repair_record(run: RunDirectory, algorithm: AlgorithmRun, tasks: Sequence[Task]) -> None:

@@ -149,6 +149,39 @@ def test_kill_minus_nine_then_again_ends_as_if_undisturbed(done, tmp_path):
     assert {run.id: kept(run) for run in again} == calm
 
 
+def test_a_run_dies_with_what_started_it_even_while_it_cannot_run_python(tmp_path):
+    """A thread that watches the parent waits for whatever holds the interpreter."""
+    code = (
+        "import ctypes, multiprocessing, pathlib, sys, time\n"
+        "from proofgym.comparison import worker\n"
+        "def held():\n"
+        "    worker._end_with_parent()\n"
+        "    pathlib.Path(sys.argv[1]).touch()\n"
+        "    ctypes.PyDLL(None).sleep(60)\n"  # with the interpreter's lock
+        "if __name__ == '__main__':\n"
+        "    process = multiprocessing.get_context('forkserver').Process(target=held)\n"
+        "    process.start()\n"
+        "    print(process.pid, flush=True)\n"
+        "    time.sleep(60)\n"
+    )
+    script, ready = tmp_path / "starts.py", tmp_path / "ready"
+    script.write_text(code.replace("sys.argv[1]", repr(str(ready))))
+    parent = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True)
+    child = int(parent.stdout.readline())
+    wait_for(ready.exists)
+    time.sleep(0.1)
+    parent.kill()
+    parent.communicate()
+    wait_for(lambda: not os.path.exists(f"/proc/{child}"), seconds=5)
+
+
+def wait_for(what, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
 def kept(run):
     """What a run's record says, but for what clocks say."""
     names = ("event", "iteration", "tokens", "reward", "passed", "scored", "shares")

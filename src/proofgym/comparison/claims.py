@@ -18,6 +18,7 @@ def sentences(results: Results) -> list[str]:
         *_missing(results),
         *_gains(results),
         *_differences(results),
+        *_probes(results),
         *_seeds(results),
         *_variance(results),
         *_budgets(results),
@@ -96,6 +97,17 @@ def _difference(pair: Pair, pairs: int) -> str:
         f"{pair.one} is {better} than {pair.other} taken by itself ({amount}), but that is not "
         f"shown once corrected for {pairs} comparisons (p = {pair.p:.2f})."
     )
+
+
+def _probes(results: Results) -> Iterator[str]:
+    for item in results.variants:
+        for name, probe in item.probes.items():
+            amount = interval(probe.difference)
+            changed = "loses" if probe.difference.mean < 0 else "gains"
+            if probe.difference.shows_sign and probe.p < ALPHA:
+                yield f"{item.variant.name} {changed} on {name}, not trained on: {amount}."
+            else:
+                yield f"{item.variant.name} is not shown to change {name}: {amount}."
 
 
 def _seeds(results: Results) -> Iterator[str]:

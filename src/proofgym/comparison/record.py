@@ -43,6 +43,11 @@ class Record:
     def last(self) -> dict[str, Any]:
         return self.points[-1]
 
+    def counts(self, point: int, probe: str | None = None) -> dict[str, Any]:
+        """Passed and scored attempts by task, of a measurement (0 the first, -1 the last)."""
+        found: dict[str, Any] = self.points[point]
+        return found if probe is None else found["probes"][probe]  # type: ignore[no-any-return]
+
     def spent(self) -> dict[str, float]:
         return spent(self.iterations)
 
@@ -78,12 +83,14 @@ def read(run: PlannedRun, starts: Sequence[Mapping[str, Any]]) -> Record:
 
 
 def tables(
-    records: Sequence[Record], k: int, point: int
+    records: Sequence[Record], k: int, point: int, probe: str | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """pass@k of each run on each task at a measurement (0 the first, -1 the last), [runs, tasks],
-    and which tasks have enough scored attempts, [tasks]; the others are NaN."""
-    passed = np.array([record.points[point]["passed"] for record in records])
-    scored = np.array([record.points[point]["scored"] for record in records])
+    and which tasks have enough scored attempts, [tasks]; the others are NaN. Held-out tasks, or
+    those of a probe."""
+    counts = [record.counts(point, probe) for record in records]
+    passed = np.array([it["passed"] for it in counts])
+    scored = np.array([it["scored"] for it in counts])
     enough: NDArray[np.bool_] = np.all(scored >= k, axis=0)
     rates: NDArray[np.float64] = np.full(passed.shape, np.nan)
     for row in range(len(records)):

@@ -7,17 +7,17 @@ from html import escape
 
 from proofgym.budget import UNITS
 from proofgym.comparison import chart
-from proofgym.comparison.claims import interval, points, sentences
+from proofgym.comparison.claims import interval, sentences
 from proofgym.comparison.curves import Curve, heldout, reward
 from proofgym.comparison.decomposition import REST
-from proofgym.comparison.intervals import Estimate
+from proofgym.comparison.elsewhere import section
+from proofgym.comparison.html import Cell, share, table
 from proofgym.comparison.record import Record
 from proofgym.comparison.results import Results, VariantResult
 from proofgym.comparison.style import STYLE
 from proofgym.comparison.variant import label
 from proofgym.progress import duration
 
-Cell = str | tuple[str, str]
 _ALIKE = {
     "tokens": "tokens the model wrote",
     "seconds": "seconds of training",
@@ -35,6 +35,7 @@ def page(results: Results) -> str:
         _curves(results),
         _differences(results),
         _groups(results),
+        section(results),
         _variance(results),
         _costs(results),
         _settings(results),
@@ -71,14 +72,14 @@ def _success(results: Results) -> str:
     head += [(f"pass@{k} after", "n") for k in ks] + [("gain in pass@1", "n")]
     lines: list[list[Cell]] = []
     for it in results.variants:
-        cells: list[Cell] = [it.variant.name, (str(len(it.finished)), "n"), (_share(it.start), "n")]
-        cells += [(_share(it.success.get(k)), "n") for k in ks]
+        cells: list[Cell] = [it.variant.name, (str(len(it.finished)), "n"), (share(it.start), "n")]
+        cells += [(share(it.success.get(k)), "n") for k in ks]
         lines.append([*cells, (interval(it.gain) if it.gain else "–", "n")])
     drawn = chart.intervals(rows, zero=False)
     return (
         "<h2>Held-out success</h2><div class='pictures'><figure>"
         f"{drawn}<figcaption>Final pass@1 in %, with 95 % intervals over seeds and tasks."
-        f"</figcaption></figure></div>{_table(head, lines)}"
+        f"</figcaption></figure></div>{table(head, lines)}"
     )
 
 
@@ -133,7 +134,7 @@ def _differences(results: Results) -> str:
     return (
         "<h2>Differences in final held-out pass@1</h2><div class='pictures'><figure>"
         f"{chart.intervals(rows, zero=True)}<figcaption>Percentage points, paired by seed and task."
-        f"</figcaption></figure></div>{_table([*head, ('p, corrected (Holm)', 'n')], lines)}"
+        f"</figcaption></figure></div>{table([*head, ('p, corrected (Holm)', 'n')], lines)}"
     )
 
 
@@ -148,11 +149,11 @@ def _groups(results: Results) -> str:
         lines: list[list[Cell]] = [
             [
                 value or "none",
-                *((_share(it.groups.get(name, {}).get(value)), "n") for it in results.variants),
+                *((share(it.groups.get(name, {}).get(value)), "n") for it in results.variants),
             ]
             for value in values
         ]
-        parts.append(_table(head, lines))
+        parts.append(table(head, lines))
     parts.append(
         "<p class='quiet'>Final pass@1, %. Many small groups: some will differ by chance.</p>"
     )
@@ -176,7 +177,7 @@ def _variance(results: Results) -> str:
     ]
     names: list[Cell] = ["source", "", ("share", "n"), ("by chance alone", "n"), ("ω²", "n")]
     return (
-        f"{head}{_table([*names, ('degrees of freedom', 'n')], lines)}<p class='quiet'>Main "
+        f"{head}{table([*names, ('degrees of freedom', 'n')], lines)}<p class='quiet'>Main "
         f"effects on final held-out pass@1, over {escape(results.part_names)}. A factor near the "
         "share that chance alone gives it shows nothing.</p>"
     )
@@ -190,7 +191,7 @@ def _costs(results: Results) -> str:
     head += [(f"{it.replace('_', ' ')} s", "n") for it in phases] + [("cost", "n")] * priced
     lines = [_cost(it, phases, priced) for it in results.variants if it.costs]
     return (
-        f"<h2>Cost</h2>{_table(head, lines)}<p class='quiet'>Means over finished runs. Wall time "
+        f"<h2>Cost</h2>{table(head, lines)}<p class='quiet'>Means over finished runs. Wall time "
         "is that of the iterations; <em>measure</em> is held-out measurement, not part of the "
         f"budget{' but of the cost' if priced else ''}.</p>"
     )
@@ -214,15 +215,15 @@ def _settings(results: Results) -> str:
         for it in results.variants
     ]
     job = results.experiment.job
-    shared = [(name, getattr(job, name)) for name in type(job).model_fields]
+    fields = [(name, getattr(job, name)) for name in type(job).model_fields]
     rows: list[list[Cell]] = [
         [name, (f"<code>{escape(label(value))}</code>", "raw")]
-        for name, value in shared
+        for name, value in fields
         if name not in ("seed", "iterations", "budget", "measure", "name")
     ]
     return (
-        f"<h2>Settings</h2><h3>What differs</h3>{_table(['variant', *paths], lines)}"
-        f"<h3>The job, where nothing is said above</h3>{_table(['field', 'value'], rows)}"
+        f"<h2>Settings</h2><h3>What differs</h3>{table(['variant', *paths], lines)}"
+        f"<h3>The job, where nothing is said above</h3>{table(['field', 'value'], rows)}"
     )
 
 
@@ -247,7 +248,7 @@ def _runs(results: Results) -> str:
         )
     head: list[Cell] = ["run", "state", (f"budget spent ({UNITS[kind]})", "n")]
     head += [("last held-out success, %", "n"), ("unscored", "n"), "failed starts"]
-    return f"<h2>Runs</h2>{_table(head, lines)}"
+    return f"<h2>Runs</h2>{table(head, lines)}"
 
 
 def _method(results: Results) -> str:
@@ -265,21 +266,3 @@ def _method(results: Results) -> str:
         "<code>runs/*/events.jsonl</code>; <code>summary.json</code> and <code>results.csv</code> "
         "hold them too.</p>"
     )
-
-
-def _share(estimate: Estimate | None) -> str:
-    if estimate is None:
-        return "–"
-    return f"{points(estimate.mean)} [{points(estimate.low)}, {points(estimate.high)}]"
-
-
-def _table(head: Sequence[Cell], lines: Sequence[Sequence[Cell]]) -> str:
-    def cell(tag: str, value: Cell) -> str:
-        text, kind = value if isinstance(value, tuple) else (value, "")
-        shown = text if "raw" in kind else escape(text)
-        return f"<{tag} class='{kind}'>{shown}</{tag}>" if kind else f"<{tag}>{shown}</{tag}>"
-
-    titles = "".join(cell("th", it) for it in head)
-    rows = "".join(f"<tr>{''.join(cell('td', it) for it in line)}</tr>" for line in lines)
-    whole = f"<table><thead><tr>{titles}</tr></thead><tbody>{rows}</tbody></table>"
-    return f"<div class='wide'>{whole}</div>"

@@ -35,6 +35,22 @@ class VariantResult:
     groups: dict[str, dict[str, Estimate]] = field(default_factory=dict)
     """Final pass@1 by `topic` and `difficulty`, then by its value."""
     costs: dict[str, Any] = field(default_factory=dict)
+    change: tuple[float, float, float] | None = None
+    """‖W − W₀‖ / ‖W₀‖ after training: mean, least and most over seeds."""
+    probes: dict[str, ProbeResult] = field(default_factory=dict)
+
+
+@dataclass
+class ProbeResult:
+    """pass@1 on a probe's tasks."""
+
+    before: Estimate
+    after: Estimate
+    difference: Estimate
+    rewards: tuple[float | None, float | None]
+    """Means before and after."""
+    p: float = 1.0
+    """Of the difference, corrected over all variants and probes."""
 
 
 @dataclass
@@ -86,6 +102,9 @@ def compute(experiment: Experiment, records: Sequence[Record]) -> Results:
     gained = [it for it in variants if it.gain is not None]
     for item, p in zip(gained, holm([it.gain.p for it in gained if it.gain]), strict=True):
         item.gain_p = p
+    probed = [probe for it in variants for probe in it.probes.values()]
+    for probe, p in zip(probed, holm([it.difference.p for it in probed]), strict=True):
+        probe.p = p
     parts, names, share = _decomposition(experiment, variants, kept)
     size = len(finished[0].tasks) if finished else 0
     left_out = size - int(kept.sum()) if finished else 0
@@ -124,7 +143,31 @@ def _variant_result(
         for name in ("topic", "difficulty")
     }
     result.costs = costs(chosen, experiment.price_per_hour)
+    moved = [it.last["change"]["relative"] for it in chosen if "change" in it.last]
+    if moved:
+        result.change = float(np.mean(moved)), min(moved), max(moved)
+    probes = {name: _probe_result(chosen, name) for name in experiment.probes}
+    result.probes = {name: found for name, found in probes.items() if found is not None}
     return result
+
+
+def _probe_result(records: Sequence[Record], name: str) -> ProbeResult | None:
+    (before, enough), (after, still) = (tables(records, 1, at, name) for at in (0, -1))
+    kept = enough & still
+    if not kept.any():
+        return None
+    rates = before[:, kept], after[:, kept]
+    rewards = [[it.counts(at, name)["reward"] for it in records] for at in (0, -1)]
+    first, last = (
+        None if any(value is None for value in found) else float(np.mean(found))
+        for found in rewards
+    )
+    return ProbeResult(
+        two_way(rates[0]).within(0.0, 1.0),
+        two_way(rates[1]).within(0.0, 1.0),
+        two_way(rates[1] - rates[0]).within(-1.0, 1.0),
+        (first, last),
+    )
 
 
 def _grouped(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import multiprocessing
 import os
 import signal
@@ -10,15 +11,18 @@ import threading
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from proofgym.errors import ProofgymError
+
+_F_SETSIG = 10  # of Linux's fcntl.h; the module fcntl has no name for it
 
 
 def work(file: Path, overrides: Sequence[str], directory: Path, name: str, log: Path) -> None:
     """The process: start or continue the run `name`; everything it prints goes to `log`."""
     os.setsid()  # Ctrl-C comes from the parent, once
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    _end_with_parent()
     with log.open("ab") as out:
         os.dup2(out.fileno(), 1)
         os.dup2(out.fileno(), 2)
@@ -35,12 +39,25 @@ def work(file: Path, overrides: Sequence[str], directory: Path, name: str, log: 
 
 
 def _end_with_parent() -> None:
-    """Die with the process that compares; the kernel would only tell of the fork server, which
-    lives as long as we do."""
+    """Die with the process that compares, at once. (PR_SET_PDEATHSIG would only tell of the fork
+    server, which lives as long as we do.)"""
     parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os.kill(os.getpid(), signal.SIGKILL)
+    if parent is None:
+        return
+    if sys.platform == "linux":
+        # The kernel kills us when the pipe that the parent holds open closes. A thread of ours may
+        # have to wait for seconds: while Numba compiles, no other Python code runs.
+        pipe = parent.sentinel
+        fcntl.fcntl(pipe, fcntl.F_SETOWN, os.getpid())
+        fcntl.fcntl(pipe, _F_SETSIG, signal.SIGKILL)
+        fcntl.fcntl(pipe, fcntl.F_SETFL, fcntl.fcntl(pipe, fcntl.F_GETFL) | os.O_ASYNC)
+    threading.Thread(target=_follow, args=(parent,), daemon=True).start()
+
+
+def _follow(parent: Any) -> None:
+    """Where the kernel does not do it, or the parent ended before it was asked to."""
+    parent.join()
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def carry_out(file: Path, overrides: Sequence[str], directory: Path, name: str) -> None:

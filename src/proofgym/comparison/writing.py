@@ -42,7 +42,7 @@ def write_report(experiment: Experiment, runs: Sequence[PlannedRun], directory: 
     files = {
         "comparison.json": _json(experiment.to_json()),
         "summary.json": _json(summary(results)),
-        "results.csv": table(results.records, experiment.ks),
+        "results.csv": table(results.records, experiment.ks, tuple(experiment.probes)),
         "report.html": page(results),
     }
     for name, text in files.items():
@@ -50,17 +50,17 @@ def write_report(experiment: Experiment, runs: Sequence[PlannedRun], directory: 
     return Written(directory / "report.html", sentences(results), results)
 
 
-def table(records: Sequence[Record], ks: Sequence[int]) -> str:
-    """A line for every measurement, as CSV."""
+def table(records: Sequence[Record], ks: Sequence[int], probes: Sequence[str] = ()) -> str:
+    """A line for every measurement, as CSV; probes are empty where they were not measured."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*_COLUMNS, *(f"pass@{k}" for k in ks)])
+    writer.writerow([*_COLUMNS, *(f"pass@{k}" for k in ks), "change", *probes])
     for record in records:
-        writer.writerows(_lines(record, ks))
+        writer.writerows(_lines(record, ks, probes))
     return out.getvalue()
 
 
-def _lines(record: Record, ks: Sequence[int]) -> Iterator[list[Any]]:
+def _lines(record: Record, ks: Sequence[int], probes: Sequence[str]) -> Iterator[list[Any]]:
     from proofgym.comparison.record import tables
 
     for place, point in enumerate(record.points):
@@ -79,6 +79,8 @@ def _lines(record: Record, ks: Sequence[int]) -> Iterator[list[Any]]:
             point["success"],
             len(point["passed"]),
             *rates,
+            point.get("change", {}).get("relative", ""),
+            *(point.get("probes", {}).get(name, {}).get("success", "") for name in probes),
         ]
 
 
@@ -130,6 +132,17 @@ def _variant(it: VariantResult) -> dict[str, Any]:
             for name, groups in it.groups.items()
         },
         "costs": it.costs,
+        "change": it.change,
+        "probes": {
+            name: {
+                "before": _estimate(probe.before),
+                "after": _estimate(probe.after),
+                "difference": _estimate(probe.difference),
+                "p_corrected": probe.p,
+                "rewards": probe.rewards,
+            }
+            for name, probe in it.probes.items()
+        },
     }
 
 

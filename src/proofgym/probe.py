@@ -1,0 +1,68 @@
+"""Tasks that a run is not trained on, to see what training does to everything else."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from proofgym.config import Config
+from proofgym.environments.attempts import Attempts
+from proofgym.environments.choice import (
+    as_environment,
+    as_reward,
+    open_attempts,
+    refuse_both,
+    refuse_unjudgeable,
+)
+from proofgym.environments.lean import Lean
+from proofgym.errors import ConfigError
+from proofgym.tasks.tasks import Tasks
+from proofgym.types import Sampling
+
+
+class Probe(Config):
+    """Success on other tasks before and after training: what is forgotten, or carries over."""
+
+    tasks: Tasks
+    """What to attempt."""
+    reward: Any = Lean()
+    """How completions are judged, as in a job."""
+    environment: Any = None
+    """In place of `reward`, as in a job."""
+    samples: int = Field(1, ge=1)
+    """Attempts at each task."""
+    sampling: Sampling | None = None
+    """None: as in training."""
+
+    @field_validator("reward", mode="before")
+    @classmethod
+    def _judged(cls, value: Any) -> Any:
+        return as_reward(value)
+
+    @field_validator("environment", mode="before")
+    @classmethod
+    def _episodes(cls, value: Any) -> Any:
+        return as_environment(value)
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        refuse_both(self.model_fields_set - (set() if self.environment else {"environment"}))
+        return self
+
+    def check(self) -> None:
+        """Load the tasks and refuse what cannot be judged. Raises ConfigError, TaskError."""
+        tasks = self.tasks.load()
+        if not tasks:
+            raise ConfigError(f"Probe.tasks = {self.tasks!r}: holds no task")
+        refuse_unjudgeable(self.reward, self.environment, tasks)
+
+    def open(self, workers: int) -> Attempts:
+        """What makes and scores the attempts; the caller closes it."""
+        attempts = open_attempts(self.reward, self.environment, workers)
+        try:
+            attempts.prepare(self.tasks)
+        except BaseException:
+            attempts.close()
+            raise
+        return attempts
