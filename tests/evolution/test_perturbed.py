@@ -10,7 +10,7 @@ from tiny_models import FAMILIES, loaded
 
 from proofgym.algorithms.es import ES
 from proofgym.engines import transformers
-from proofgym.engines.decoder import _draw, _step_layer
+from proofgym.engines.decoder import _step_layer, draw
 from proofgym.types import Request, Sampling, Task
 
 TASKS = [Task("a", "theorem and"), Task("b", "p ∧ q → q")]
@@ -27,7 +27,7 @@ def completions(
     if compiled:
         decoder = engine._decoder
         decoder.step_layer = torch.compile(_step_layer, dynamic=True, backend=compiled)
-        decoder.draw = torch.compile(_draw, dynamic=True, backend=compiled)
+        decoder.draw = torch.compile(draw, dynamic=True, backend=compiled)
     kinds = [type(module) for module in model.model.modules()]
     (batch,) = list(run.batches(TASKS))
     run._factored.prepare(0)

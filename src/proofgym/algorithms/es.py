@@ -36,7 +36,7 @@ _WRITTEN_S = 2e-8  # a keyframe's seconds a weight, until one was written and me
 log = logging.getLogger("proofgym")
 
 #: Fields that may differ when a run is resumed: they do not enter its arithmetic.
-_FREE = {"keyframe_every", "max_unscored"}
+_FREE = {"keyframe_every", "max_unscored", "stack"}
 
 
 class ES(Algorithm):
@@ -82,8 +82,13 @@ class ES(Algorithm):
     weight_decay: float = Field(0.0, ge=0, le=0.5)
     """Share of the way back to the base weights that each iteration goes, in steps of 2^-16."""
 
-    evaluation: Literal["auto", "factored", "materialised"] = "auto"
-    """All members in one batch (needs a rank), or each member's weights written out in turn."""
+    evaluation: Literal["auto", "factored", "stacked", "materialised"] = "auto"
+    """All members in one batch (needs a rank); as many as fit into memory side by side; or each
+    member's weights written out in turn. `auto`: factored with a rank, else stacked on a GPU."""
+
+    stack: int | None = Field(None, ge=1)
+    """Members side by side in `stacked` evaluation; None: as many as fit into half of the memory
+    that is free. It changes results by rounding alone."""
 
     keyframe_every: int | None = Field(None, ge=1)
     """Iterations between exact snapshots, which shorten a resume; None: as soon as replaying what
@@ -100,6 +105,8 @@ class ES(Algorithm):
             raise ValueError(f"noise={self.noise!r} needs rank=None: low rank is made of signs")
         if self.evaluation == "factored" and not self.rank:
             raise ValueError('evaluation="factored" needs a rank')
+        if self.stack and self.evaluation in ("factored", "materialised"):
+            raise ValueError(f"stack has no use with evaluation={self.evaluation!r}; leave it out")
         if self.weight_decay and not self._decay():
             raise ValueError("weight_decay below 2^-17 rounds to nothing")
         return self
@@ -107,9 +114,13 @@ class ES(Algorithm):
     def _decay(self) -> int:
         return round(self.weight_decay * 2**16)
 
-    @property
-    def factored(self) -> bool:
-        return self.rank is not None and self.evaluation != "materialised"
+    def way(self, model: Any) -> str:
+        """How this model's members are evaluated: `evaluation`, decided."""
+        if self.evaluation != "auto":
+            return self.evaluation
+        if self.rank is not None:
+            return "factored"
+        return "stacked" if next(model.parameters()).is_cuda else "materialised"
 
     def build(
         self,
@@ -198,10 +209,16 @@ class ESRun:
         self._tensors = named(model, state.manifest)
         self._expected: dict[int, list[AttemptKey]] = {}
         self._factored: Any = None
-        if config.factored:
+        self._stacked: Any = None
+        way = config.way(model)
+        if way == "factored":
             from proofgym.evolution.factored import Factored
 
             self._factored = Factored(model, state)
+        elif way == "stacked":
+            from proofgym.evolution.stacked import Stacked
+
+            self._stacked = Stacked(model, state, config.stack)
         keyframe.prune(keyframes)
         self.iteration = state.iteration
         """The next iteration to do."""
@@ -236,7 +253,8 @@ class ESRun:
         sampling = Sampling(temperature=8.0, max_tokens=2)  # so hot that no token is certain
 
         def answer() -> tuple[Any, ...]:
-            ((_, completion),) = engine.generate([request], sampling, self._factored)
+            population = self._factored or self._stacked
+            ((_, completion),) = engine.generate([request], sampling, population)
             return completion.token_ids, completion.logprobs
 
         self.policy()
@@ -247,6 +265,9 @@ class ESRun:
                 self._factored.prepare(self.iteration)
                 stack.enter_context(self._factored)
                 found = self._factored.unreached(answer)
+            elif self._stacked is not None:
+                stack.enter_context(self._stacked)
+                found = self._stacked.unreached(self.iteration, answer)
             else:
                 found = reach.unreached(self.state, self._tensors, self.iteration, answer)
             silent = []
@@ -270,14 +291,17 @@ class ESRun:
         return StateSource(self.state, self.history.record, self._keyframes)
 
     def batches(self, tasks: Sequence[Task], first: int = 0) -> Iterator[Batch]:
-        """One batch with all members (factored, or for several engines), or one a member with its
-        weights in the model.
+        """One batch with all members (factored, or for several engines), one for as many as are
+        side by side, or one a member with its weights in the model.
 
         Request keys are (iteration, task, sample): all members face the same sampling noise.
         """
         self._expected = {member: [] for member in range(self.config.population)}
         if self._spread:
             yield self._shared(tasks, first)
+            return
+        if self._stacked is not None:
+            yield from self._side_by_side(tasks, first)
             return
         if self._factored is None:
             yield from self._materialised(tasks, first)
@@ -295,6 +319,14 @@ class ESRun:
         self.state.k = self._k()
         members = Members(self.iteration, self.state.k, self._factored is not None)
         return self._batch(tasks, first, range(self.config.population), members)
+
+    def _side_by_side(self, tasks: Sequence[Task], first: int) -> Iterator[Batch]:
+        self.policy()
+        self.state.k = self._k()
+        for members in self._stacked.groups():
+            self._stacked.prepare(self.iteration, members)
+            with self._stacked:
+                yield self._batch(tasks, first, members, self._stacked)
 
     def _materialised(self, tasks: Sequence[Task], first: int) -> Iterator[Batch]:
         self.state.k = self._k()
@@ -359,8 +391,9 @@ class ESRun:
 
     def close(self) -> None:
         """Leave the model with the current weights, also after a failure halfway a batch."""
-        if self._factored is not None:
-            self._factored.detach()
+        for population in (self._factored, self._stacked):
+            if population is not None:
+                population.detach()
         self.policy()
         self.history.close()
 

@@ -54,6 +54,8 @@ class Batch:
         budget = _PROMPT_TOKENS.get(self._decoder.device.type, 8192)
         slot = len(self.rows)
         self.rows += new
+        if self._population is not None:
+            self._population.expect([row.member for row in self.rows])
         hidden = []
         for part in self._parts(new, budget):
             hidden.append(self._prompts(part, slot))

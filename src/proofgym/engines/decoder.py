@@ -50,7 +50,7 @@ class Decoder:
         self.layers = list(body.layers)
         self._cache_name = _cache_argument(self.layers[0])
         self.step_layer: Callable[..., Tensor] = _step_layer
-        self.draw: Callable[..., tuple[Tensor, Tensor]] = _draw
+        self.draw: Callable[..., tuple[Tensor, Tensor]] = draw
         self._uncompilable = False
 
     def compile(self) -> None:
@@ -58,7 +58,7 @@ class Decoder:
         Where torch cannot compile, steps stay as they are."""
         if self.step_layer is _step_layer and not self._uncompilable:
             self.step_layer = torch.compile(_step_layer, dynamic=True)
-            self.draw = torch.compile(_draw, dynamic=True)
+            self.draw = torch.compile(draw, dynamic=True)
 
     @contextmanager
     def uncompiled_if_that_fails(self) -> Iterator[None]:
@@ -67,7 +67,7 @@ class Decoder:
             yield
         except torch._dynamo.exc.TorchDynamoException as error:
             self._uncompilable = True
-            self.step_layer, self.draw = _step_layer, _draw
+            self.step_layer, self.draw = _step_layer, draw
             log.warning("decoding is not compiled and slower: %s", str(error).split("\n")[0])
 
     @property
@@ -96,9 +96,12 @@ class Decoder:
         return hidden_NTD, cache
 
     @torch.no_grad()
-    def step(self, ids_N: Tensor, positions_N: Tensor, span: int, cache: RowCache) -> Tensor:
+    def step(
+        self, ids_N: Tensor, positions_N: Tensor, span: int, cache: RowCache, fused: bool = False
+    ) -> Tensor:
         """One token a row: hidden states (N, D) after feeding `ids_N` at `positions_N`; attention
-        sees positions [0, span)."""
+        sees positions [0, span). `fused`: as compiled, if it is."""
+        step_layer = self.step_layer if fused else _step_layer
         hidden_N1D = self.embed(ids_N[:, None])
         positions_N1 = positions_N[:, None]
         rotary = self.body.rotary_emb(hidden_N1D, positions_N1)
@@ -108,7 +111,7 @@ class Decoder:
         with grouped_attention(self.config):
             for number, layer in enumerate(self.layers):
                 view = cache.view(number, len(ids_N), span)
-                hidden_N1D = self.step_layer(
+                hidden_N1D = step_layer(
                     layer, self._cache_name, hidden_N1D, mask_N11S, positions_N, rotary, *view
                 )
         return hidden_N1D[:, 0]
@@ -156,7 +159,7 @@ def _step_layer(
     return _run(layer, cache_name, hidden_N1D, mask_N11S, positions_N[:, None], rotary, cache)
 
 
-def _draw(
+def draw(
     norm: Any,
     head: Any,
     hidden_N1D: Tensor,

@@ -28,6 +28,15 @@ class Population(Protocol):
         """Whether passes that `follow` members depend on tensors alone."""
         ...
 
+    @property
+    def layout(self) -> int:
+        """Passes that follow members and were captured must be captured anew when it changes."""
+        ...
+
+    def expect(self, members: Sequence[int]) -> None:
+        """The members of all rows that passes from now on may have together."""
+        ...
+
     def select(self, members: Any | None) -> None:
         """Set the members (N,) int64 of the rows to come, in order; None means no perturbation."""
         ...

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from proofgym.engines.cache import RowCache
-from proofgym.engines.decoder import Decoder
+from proofgym.engines.decoder import Decoder, draw
 from proofgym.engines.engine import Population
 from proofgym.types import Sampling
 
@@ -62,9 +62,10 @@ class Steps:
         self._uniforms_R = torch.zeros(rows, dtype=torch.float64, device=device)
         self._tokens_R = torch.zeros(rows, dtype=torch.long, device=device)
         self._logprobs_R = torch.zeros(rows, dtype=torch.float32, device=device)
-        if self._newest_R.is_cuda and (population is None or population.compilable):
+        self._fused = population is None or population.compilable
+        if self._fused and self._newest_R.is_cuda:
             decoder.compile()
-        self._captured: dict[tuple[int, int], torch.cuda.CUDAGraph] = {}
+        self._captured: dict[tuple[int, int, int], torch.cuda.CUDAGraph] = {}
         self._pool: Any = None
 
     def fit(
@@ -140,15 +141,17 @@ class Steps:
         # that are not in use step along; they may not write beyond what is seen.
         positions = self._positions_R[:rows].clamp(max=span - 1)
         uniforms = self._uniforms_R[:rows].clone()
-        hidden_RD = self._decoder.step(self._newest_R[:rows], positions, span, self.cache)
-        size = max(1, _LOGITS // self._decoder.config.vocab_size)
+        newest, decoder = self._newest_R[:rows], self._decoder
+        hidden_RD = decoder.step(newest, positions, span, self.cache, self._fused)
+        drawn = decoder.draw if self._fused else draw
+        size = max(1, _LOGITS // decoder.config.vocab_size)
         for first in range(0, rows, size):
             part = slice(first, min(first + size, rows))
             if population is not None and size < rows:
                 population.follow(self._members_R[first:])
-            tokens_N, logprobs_N = self._decoder.draw(
-                self._decoder.body.norm,
-                self._decoder.head,
+            tokens_N, logprobs_N = drawn(
+                decoder.body.norm,
+                decoder.head,
                 hidden_RD[part, None],
                 uniforms[part],
                 self._sampling.temperature,
@@ -160,9 +163,10 @@ class Steps:
         self._positions_R[:rows] = positions + 1
 
     def _replay(self, rows: int, span: int) -> None:
-        graph = self._captured.get((rows, span))
+        key = rows, span, 0 if self.population is None else self.population.layout
+        graph = self._captured.get(key)
         if graph is None:
-            graph = self._captured[rows, span] = self._capture(rows, span)
+            graph = self._captured[key] = self._capture(rows, span)
         graph.replay()
 
     def _capture(self, rows: int, span: int) -> torch.cuda.CUDAGraph:

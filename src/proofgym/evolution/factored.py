@@ -10,7 +10,7 @@ to the dtype instead, so the two agree to rounding: in float32, logits to about 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -47,6 +47,11 @@ class Factored:
         self._following = False
         self.compilable = all(perturbed.can_perturb(patch.module) for patch in self._patches)
         """Whether a pass that follows members is one of tensors alone."""
+
+    layout = 0
+
+    def expect(self, members: Sequence[int]) -> None:
+        """Any rows will do."""
 
     @property
     def uses(self) -> int:
