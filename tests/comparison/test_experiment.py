@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from proofgym import GRPO, Budget, Comparison, Supervised, Sweep
+from proofgym import ES, GRPO, Budget, Comparison, Supervised, Sweep
 from proofgym.budget import spent
 from proofgym.comparison import load, plan
 from proofgym.comparison.claims import sentences
@@ -105,6 +105,21 @@ def test_a_sweep_has_every_combination(job):
     ]
     with pytest.raises(ConfigError, match="two of its values are the same"):
         Sweep(job=job, grid={"algorithm.sigma": [0.5, 0.5]}, budget=Budget(seconds=9))
+
+
+def test_a_part_is_changed_in_the_whole_that_a_variant_names(job):
+    made = Sweep(
+        job=job,
+        grid={"algorithm.population": [4, 8], "algorithm": {"one": ES(sigma=0.5), "two": ES()}},
+        budget=Budget(seconds=9),
+    )
+    rules = [made.job_of(it, 0).algorithm for it in made.variants_named()]
+    assert [(it.population, it.sigma == 0.5) for it in rules] == [
+        (4, True),
+        (4, False),
+        (8, True),
+        (8, False),
+    ]
 
 
 def simulated(job, tmp_path, gains, seeds=(0, 1, 2), tasks=60, monkeypatch=None):

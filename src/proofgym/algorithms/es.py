@@ -287,7 +287,7 @@ class ESRun:
         them, whole populations."""
         from proofgym.evolution.replica import StateSource
 
-        self._spread = True
+        self._spread, self._stacked = True, None
         return StateSource(self.state, self.history.record, self._keyframes)
 
     def batches(self, tasks: Sequence[Task], first: int = 0) -> Iterator[Batch]:

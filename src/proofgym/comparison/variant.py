@@ -50,6 +50,7 @@ class Variant:
             for path, value in self.changes.items():
                 _refuse_wrong(path, value)
             made = [item for item in self.changes.items() if item[0] != "control"]
+            made.sort(key=lambda item: item[0].count("."))  # a whole before its parts
             job = applied(job, [lambda it, item=item: it.replace(*item) for item in made])  # type: ignore[misc]
             rule = job.algorithm
             if isinstance(rule, Supervised) and rule.reference is None:
