@@ -108,8 +108,9 @@ def test_members_that_are_not_held_are_refused():
         side.prepare(0, range(4))
 
 
-def run(family, scratch, way, rank=None, rows=9, **fields):
+def run(family, scratch, way, rank=None, rows=9, device="cpu", **fields):
     made = loaded(family, layers=3)
+    made.model.to(device)
     es = ES(population=6, sigma=2**-5, rank=rank, evaluation=way, **fields)
     started = es.build(made.model, seed=0, directory=scratch, base_digest="none")
     engine = transformers.TransformersEngine(made, max_batch=rows)
@@ -122,7 +123,7 @@ def run(family, scratch, way, rank=None, rows=9, **fields):
     rewards = {key: float(len(set(tokens))) for key, (tokens, _) in done.items()}
     started.learn(rewards)
     started.close()
-    return done, made.model
+    return done, made.model.cpu()
 
 
 @pytest.mark.parametrize("pipelined", [False, True])
@@ -143,6 +144,21 @@ def test_a_run_is_the_same_however_members_are_evaluated(family, pipelined, tmp_
         for one, other in zip(first.parameters(), second.parameters(), strict=True):
             assert torch.equal(one, other)
     assert len({tokens for tokens, _ in alone.values()}) > 3
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_gpu_gives_what_the_cpu_gives(family, tmp_path):
+    alone, first = run(family, tmp_path / "alone", "materialised")
+    for stack in (2, None):
+        place = tmp_path / f"{stack}"
+        beside, second = run(family, place, "auto", stack=stack, rows=18, device="cuda")
+        assert {key: tokens for key, (tokens, _) in beside.items()} == {
+            key: tokens for key, (tokens, _) in alone.items()
+        }
+        for one, other in zip(first.parameters(), second.parameters(), strict=True):
+            assert torch.equal(one, other)
 
 
 def test_low_rank_members_can_be_stacked_too(tmp_path):
