@@ -17,8 +17,8 @@ from proofgym.clusters.local import Local
 from proofgym.config import Config
 from proofgym.environments.attempts import Attempts
 from proofgym.environments.choice import (
-    as_environment,
-    as_reward,
+    AnyEnvironment,
+    AnyReward,
     open_attempts,
     refuse_both,
     refuse_unjudgeable,
@@ -54,9 +54,9 @@ class Job(Config):
     """What to train on."""
     algorithm: Algorithm
     """The update rule, such as `ES(...)`."""
-    reward: Any = Lean()
+    reward: AnyReward = Lean()
     """How completions are judged: `Lean(...)`, or a function `(task, text) -> float`."""
-    environment: Any = None
+    environment: AnyEnvironment = None
     """In place of `reward`: `async def episode(chat, task, sandbox)`, or `Episodes(episode, …)`."""
     order: Order = Order()
     """In which order the tasks are met."""
@@ -81,16 +81,6 @@ class Job(Config):
     @classmethod
     def _named(cls, value: Any) -> Any:
         return Model(name=value) if isinstance(value, str) else value
-
-    @field_validator("reward", mode="before")
-    @classmethod
-    def _judged(cls, value: Any) -> Any:
-        return as_reward(value)
-
-    @field_validator("environment", mode="before")
-    @classmethod
-    def _episodes(cls, value: Any) -> Any:
-        return as_environment(value)
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from proofgym.config import Config
 from proofgym.environments.attempts import Attempts
 from proofgym.environments.choice import (
-    as_environment,
-    as_reward,
+    AnyEnvironment,
+    AnyReward,
     open_attempts,
     refuse_both,
     refuse_unjudgeable,
@@ -26,24 +26,14 @@ class Probe(Config):
 
     tasks: Tasks
     """What to attempt."""
-    reward: Any = Lean()
+    reward: AnyReward = Lean()
     """How completions are judged, as in a job."""
-    environment: Any = None
+    environment: AnyEnvironment = None
     """In place of `reward`, as in a job."""
     samples: int = Field(1, ge=1)
     """Attempts at each task."""
     sampling: Sampling | None = None
     """None: as in training."""
-
-    @field_validator("reward", mode="before")
-    @classmethod
-    def _judged(cls, value: Any) -> Any:
-        return as_reward(value)
-
-    @field_validator("environment", mode="before")
-    @classmethod
-    def _episodes(cls, value: Any) -> Any:
-        return as_environment(value)
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
 
 from proofgym.config import Config
 from proofgym.environments.attempts import Attempts, SingleTurn
@@ -33,6 +35,11 @@ def as_environment(value: Any) -> Episodes | None:
     if isinstance(value, Config):
         raise ValueError(f"{type(value).__name__}(…) is a reward: write reward={value!r:.80}")
     return Episodes(episode=value)
+
+
+#: Types of fields that take what a user writes.
+AnyReward = Annotated[Any, BeforeValidator(as_reward)]
+AnyEnvironment = Annotated[Any, BeforeValidator(as_environment)]
 
 
 def refuse_both(given: set[str]) -> None:
