@@ -126,7 +126,7 @@ def _summary(job, run, base, warm, trained, seconds: float) -> dict:  # type: ig
         "trained": round(trained.interval().mean, 4),
         "gain": round(gain.mean, 4),
         "interval95": [round(gain.low, 4), round(gain.high, 4)],
-        "es_iterations": len(iterations),
+        f"{type(job.algorithm).__name__.lower()}_iterations": len(iterations),
         "attempts": attempts,
         "verified_per_s": round(attempts / training_s, 2) if training_s else None,
         "seconds": round(seconds, 1),
