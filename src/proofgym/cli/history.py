@@ -88,7 +88,8 @@ def print_perturbed(record: Any) -> None:
     perturbed = list(tensors)
     rank = f"rank {chosen.rank}" if chosen.rank else "full rank"
     print(f"noise {chosen.kind}, {rank}, {chosen.population} members, seed {chosen.seed}")
-    print(f"sigma {chosen.sigma:.6g} = {chosen.k} x 2^{chosen.scale}; s = 2^{chosen.scale}")
+    unit = "" if chosen.unit == 1 else f" x {chosen.unit:.6g}"
+    print(f"sigma {chosen.sigma:.6g} = {chosen.k} x 2^{chosen.scale}{unit}; s = 2^{chosen.scale}")
     print(f"{len(perturbed)} of {len(tensors.tensors)} tensors are perturbed,", end=" ")
     print(f"{sum(it.size for it in perturbed)} weights")
     for tensor in perturbed:
