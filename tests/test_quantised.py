@@ -163,8 +163,11 @@ def test_other_formats_are_refused_by_name(tmp_path, config, named):
             ),
             "has no .*up_proj.weight; it has .*up_proj.qweight",
         ),
-        (lambda t: t.update({UP: (t[UP] * 50).to(torch.int8)}), r"codes.*up_proj.weight \(I8\)"),
-        (lambda t: t.update({UP: t[UP].to(torch.float8_e4m3fn)}), r"up_proj.weight \(F8_E4M3\)"),
+        (lambda t: t.update({UP: (t[UP] * 50).to(torch.int8)}), r"codes.*up_proj.weight \(int8\)"),
+        (
+            lambda t: t.update({UP: t[UP].to(torch.float8_e4m3fn)}),
+            r"up_proj.weight \(float8_e4m3fn\)",
+        ),
         (lambda t: t.pop("model.norm.weight"), "has no model.norm.weight"),
     ],
 )
@@ -172,6 +175,11 @@ def test_a_checkpoint_whose_weights_are_missing_or_codes_is_refused(tmp_path, ch
     """transformers would draw random weights, or take the codes for weights."""
     directory = save(tmp_path / "m")
     rewrite(directory, change)
+    with pytest.raises(ModelError, match=message):
+        load_model(str(directory))
+    tensors = load_file(directory / "model.safetensors")
+    (directory / "model.safetensors").unlink()
+    torch.save(tensors, directory / "pytorch_model.bin")
     with pytest.raises(ModelError, match=message):
         load_model(str(directory))
 

@@ -81,6 +81,19 @@ def test_the_listed_tensors_are_those_that_change(tmp_path, patterns, dtype, noi
         assert bool(perturbed[name][5]) == (gain and dtype == "bfloat16"), name
 
 
+@pytest.mark.parametrize("noise", ["rademacher", "gaussian8"])
+@pytest.mark.parametrize("rank", [None, 1, 3])
+def test_sigma_is_what_its_line_works_out_to(tmp_path, noise, rank):
+    config = ES(population=2, sigma=0.003, noise=noise, rank=rank, evaluation="materialised")
+    run = config.build(gpt2(torch.float32), seed=0, directory=tmp_path, base_digest="base")
+    run.close()
+    printed = show("history", "show", tmp_path / "history.pges")
+    assert f"noise {noise}, {f'rank {rank}' if rank else 'full rank'}, 2 members" in printed
+    (line,) = re.findall(r"sigma (\S+) = (.+); s = 2", printed)
+    assert float(line[0]) == pytest.approx(0.003, rel=2**-9)
+    assert eval(line[1].replace("^", "**").replace("x", "*")) == pytest.approx(float(line[0]), 1e-5)
+
+
 def test_a_run_over_a_quantised_base_says_so_and_is_rebuilt(
     tiny_model,
     job_file,  # noqa: F811

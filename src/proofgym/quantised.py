@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import load_file
 from torch import Tensor
 
 from proofgym.errors import ModelError
 
-#: What weights may be stored as, by the names of safetensors.
-_PLAIN = ("F64", "F32", "BF16", "F16")
 _FLOATS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 _FP8 = (torch.float8_e4m3fn, torch.float8_e5m2)
 _SCALE = "_scale_inv"
@@ -89,9 +88,9 @@ def require_whole(name: str, model: Any, info: Mapping[str, Any], directory: Pat
         parameters = {it for it, _ in model.named_parameters(remove_duplicate=False)}
         prefix = f"{getattr(model, 'base_model_prefix', '')}."
         codes = [
-            f"{key} ({kind})"
-            for key, kind in _kinds(directory).items()
-            if kind not in _PLAIN and {key, prefix + key} & parameters
+            f"{key} ({str(dtype).removeprefix('torch.')})"
+            for key, dtype in _dtypes(directory).items()
+            if dtype not in _FLOATS and {key, prefix + key} & parameters
         ]
         if codes:
             raise ModelError(
@@ -131,7 +130,7 @@ def gguf_types(file: Path) -> str | None:
     from gguf import GGUFReader
 
     names = {str(tensor.tensor_type.name) for tensor in GGUFReader(str(file)).tensors}
-    kinds = sorted(names - set(_PLAIN))
+    kinds = sorted(names - {"F64", "F32", "F16", "BF16"})
     return f"{' and '.join(kinds)} (GGUF)" if kinds else None
 
 
@@ -168,30 +167,26 @@ def _scaled(name: str, key: str, codes: Tensor, scale: Tensor, block: Any) -> Te
 
 
 def _files(directory: Path) -> list[Path]:
-    """The safetensors files that make up a checkpoint."""
-    index = directory / "model.safetensors.index.json"
-    if index.is_file():
-        names = set(json.loads(index.read_text())["weight_map"].values())
-        return [directory / it for it in sorted(names)]
-    whole = directory / "model.safetensors"
-    return [whole] if whole.is_file() else []
+    """The files that make up a checkpoint, in the order of preference that transformers has."""
+    for name in ("model.safetensors", "pytorch_model.bin"):
+        index, whole = directory / f"{name}.index.json", directory / name
+        if whole.is_file():
+            return [whole]
+        if index.is_file():
+            parts = set(json.loads(index.read_text())["weight_map"].values())
+            return [directory / it for it in sorted(parts)]
+    return []
 
 
 def _load(file: Path) -> dict[str, Tensor]:
-    from safetensors.torch import load_file
-
+    if file.suffix == ".bin":
+        return dict(torch.load(file, map_location="cpu", weights_only=True, mmap=True))
     return dict(load_file(file))
 
 
-def _kinds(directory: Path) -> dict[str, str]:
-    """How each tensor is stored, by the names of safetensors; from the files' heads alone."""
-    from safetensors import safe_open
-
-    found: dict[str, str] = {}
-    for file in _files(directory):
-        with safe_open(file, "pt") as tensors:
-            found |= {key: tensors.get_slice(key).get_dtype() for key in tensors.keys()}  # noqa: SIM118
-    return found
+def _dtypes(directory: Path) -> dict[str, torch.dtype]:
+    """How each tensor of a checkpoint is stored; the tensors themselves are not read."""
+    return {key: it.dtype for file in _files(directory) for key, it in _load(file).items()}
 
 
 def _kind(tensor: Tensor) -> str:
