@@ -24,7 +24,7 @@ from proofgym.evolution.specification import choose
 from proofgym.evolution.state import State
 
 SHAPES = {"embed": (1031, 192), "wide": (192, 517), "odd": (77, 33), "norm": (193,), "one": (1,)}
-NOISES = [("rademacher", None), ("gaussian8", None), ("rademacher", 1), ("rademacher", 4)]
+NOISES = [(kind, rank) for rank in (None, 1, 4) for kind in ("rademacher", "gaussian8")]
 POPULATION = 30
 
 

@@ -10,7 +10,7 @@ members in float32 at the shape of SmolLM2-135M, less or more by the options. In
 - `replay_s`: all the updates of a history, full rank; `replay_ratio`: how many times faster than
   the usual way (for each member and tensor, seed a generator, draw normals, add), which is timed
   on 20 member updates and extrapolated.
-- `rank1_replay_s`: the same history at rank 1.
+- `rank1_replay_s`: the same history at rank 1; `rank1_gaussian8_replay_s`: with 8-bit normals.
 - `floor_ratio`: replay to its floor, the Philox calls that it needs (one for 4 elements and 32
   members) at the rate that a kernel reaches which does nothing else.
 - `curve`: replay seconds at a tenth, a half and all of the history: linear in its length.
@@ -51,7 +51,7 @@ def main() -> None:
     size = sum(tensor.size for tensor in listed)
     print(f"{size / 1e9:.3f}e9 weights, {arguments.iterations} x {arguments.members} members")
     entries = history(arguments.iterations, arguments.members)
-    full = make(listed, base, None, arguments.members)
+    full = make(listed, base, "rademacher", None, arguments.members)
     result: dict[str, Any] = perturbing(full, base)
     result |= replaying(full, entries)
     reference_s = reference(base) / SAMPLE * arguments.iterations * arguments.members
@@ -62,13 +62,12 @@ def main() -> None:
         result["floor_s"] = round(floor_s, 3)
         result["floor_ratio"] = round(result["replay_s"] / floor_s, 2)
     del full
-    low = make(listed, base, 1, arguments.members)
-    result["rank1_perturb_s"] = round(seconds(lambda: low.write_member(3, 0, base)), 5)
-    once(lambda: low.apply(entries[0]))  # compiles
-    result["rank1_replay_s"] = round(once(lambda: low.apply(*entries[1:])), 3)
+    for kind, name in (("rademacher", "rank1"), ("gaussian8", "rank1_gaussian8")):
+        low = make(listed, base, kind, 1, arguments.members)
+        result |= {f"{name}_{what}": value for what, value in low_rank(low, base, entries).items()}
     result["device"] = torch.cuda.get_device_name() if GPU else "cpu"
     for name, value in result.items():
-        print(f"{name:20s} {value}")
+        print(f"{name:26s} {value}")
     print(json.dumps(result))
 
 
@@ -93,10 +92,10 @@ def smollm2(layers: int) -> Manifest:
     return Manifest(tuple(Tensor(name, shape, "float32", True) for name, shape in shapes.items()))
 
 
-def make(listed: Manifest, base: Any, rank: int | None, members: int) -> State:
+def make(listed: Manifest, base: Any, kind: Any, rank: int | None, members: int) -> State:
     chosen = choose(
         seed=1,
-        kind="rademacher",
+        kind=kind,
         rank=rank,
         antithetic=False,
         population=members,
@@ -146,6 +145,13 @@ def replaying(state: State, entries: list[Update]) -> dict[str, Any]:
     parts = list(curve.values())
     total = dict(zip(curve, np.cumsum(parts).round(4).tolist(), strict=True))
     return {"replay_s": round(sum(parts), 3), "curve": total}
+
+
+def low_rank(state: State, into: Any, entries: list[Update]) -> dict[str, float]:
+    member_s = seconds(lambda: state.write_member(3, 0, into))
+    once(lambda: state.apply(entries[0]))  # compiles
+    replay_s = once(lambda: state.apply(*entries[1:]))
+    return {"perturb_s": round(member_s, 5), "replay_s": round(replay_s, 3)}
 
 
 def reference(base: Any) -> float:

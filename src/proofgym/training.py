@@ -187,6 +187,7 @@ def _record_start(
             "source": loaded.source,
             "digest": loaded.digest,
             "base_digest": loaded.base_digest,
+            "dequantised_from": loaded.dequantised_from,
         },
         "device": job.cluster.torch_device(),
         "judge": judge,
@@ -194,6 +195,7 @@ def _record_start(
     run.write_json("environment.json", environment)
     run.record("start", iteration=iteration, control=control)
     say(f"run {run.id}  ->  {run.path}")
+    say(f"model: {loaded.source}")
     say(f"judge: {judge}")
     say(
         f"weights {loaded.digest[:12]}, seed {job.seed}, "

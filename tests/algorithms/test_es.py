@@ -394,7 +394,7 @@ def test_two_runs_cannot_share_a_directory(tmp_path):
     [
         ({"population": 5}, "even"),
         ({"population": 1}, "greater than or equal to 2"),
-        ({"noise": "gaussian8"}, "rank=None"),
+        ({"noise": "gaussian"}, "rank=None"),
         ({"noise": "gauss"}, "did you mean 'gaussian'"),
         ({"rank": None, "evaluation": "factored"}, "needs a rank"),
         ({"weight_decay": 1e-7}, "rounds to nothing"),
@@ -431,11 +431,14 @@ def test_the_effective_sigma_is_shown(tmp_path):
     [
         ES(population=16, sigma=0.02, learning_rate=0.02, evaluation="materialised"),
         ES(population=16, sigma=0.02, learning_rate=0.02, rank=None, noise="gaussian8"),
+        ES(population=16, sigma=0.02, learning_rate=0.02, noise="gaussian8").override(
+            "evaluation", "materialised"
+        ),
         ES(population=16, sigma=0.02, learning_rate=0.02, normalise="centred_ranks", rank=2)
         .override("evaluation", "materialised")
         .override("learning_rate", "0.06"),
     ],
-    ids=["rank1", "gaussian8", "ranks"],
+    ids=["rank1", "gaussian8", "rank1-gaussian8", "ranks"],
 )
 def test_it_ascends_a_toy_reward(tmp_path, config):
     """Fit a small network to a target function through rewards alone."""
@@ -455,13 +458,15 @@ def test_it_ascends_a_toy_reward(tmp_path, config):
     run.close()
 
 
-def test_factored_members_ascend_the_likelihood_of_a_token(tmp_path):
+@pytest.mark.parametrize("noise", ["rademacher", "gaussian8"])
+def test_factored_members_ascend_the_likelihood_of_a_token(tmp_path, noise):
     model, ids = llama(), torch.arange(6)[None]
 
     def likelihood(rows):
         return model(ids.expand(rows, -1)).logits[:, -1].log_softmax(-1)[:, 11].tolist()
 
-    run = build(tmp_path, ES(population=16, sigma=2**-6, learning_rate=2**-5), model)
+    config = ES(population=16, sigma=2**-6, learning_rate=2**-5, noise=noise)
+    run = build(tmp_path, config, model)
     before = likelihood(1)[0]
     for _ in range(25):
         for batch in run.batches(TASKS[:1]):

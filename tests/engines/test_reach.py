@@ -26,14 +26,15 @@ def run_of(loaded: Any, directory: Path, evaluation: str, **options: Any) -> Any
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("family", ["llama", "qwen2"])
 @pytest.mark.parametrize("evaluation", MODES)
+@pytest.mark.parametrize("noise", ["rademacher", "gaussian8"])
 def test_every_tensor_is_reached(
-    tmp_path: Path, evaluation: str, family: str, dtype: torch.dtype
+    tmp_path: Path, noise: str, evaluation: str, family: str, dtype: torch.dtype
 ) -> None:
     """Biases, norms and tied embeddings included; and the check leaves no trace."""
     loaded = tiny_models.loaded(family)
     loaded.model.to(dtype)
     before = {name: value.clone() for name, value in loaded.model.state_dict().items()}
-    run = run_of(loaded, tmp_path, evaluation, sigma=2**-7)
+    run = run_of(loaded, tmp_path, evaluation, sigma=2**-7, noise=noise)
     run.check(TransformersEngine(loaded), "abc")
     assert all(torch.equal(before[n], value) for n, value in loaded.model.state_dict().items())
     run.close()

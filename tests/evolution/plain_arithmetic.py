@@ -44,13 +44,23 @@ def base(listed, seed=0):
     }
 
 
+def word(seed, purpose, name, iteration, block, element):
+    """The random word of one element, from one counter."""
+    group = element // 4
+    counter = [group & 0xFFFFFFFF, group >> 32, iteration, block]
+    words = philox.philox(np.array(counter, np.uint32)[:, None], philox.key(seed, purpose, name))
+    return int(words[element % 4, 0])
+
+
 @functools.cache
 def sign(seed, purpose, name, iteration, index, element):
-    """One Rademacher sign, from one counter."""
-    group = element // 4
-    counter = [group & 0xFFFFFFFF, group >> 32, iteration, index // 32]
-    words = philox.philox(np.array(counter, np.uint32)[:, None], philox.key(seed, purpose, name))
-    return 1 - 2 * (int(words[element % 4, 0]) >> (index % 32) & 1)
+    return 1 - 2 * (word(seed, purpose, name, iteration, index // 32, element) >> (index % 32) & 1)
+
+
+@functools.cache
+def normal(seed, purpose, name, iteration, index, element):
+    drawn = word(seed, purpose, name, iteration, index // 4, element)
+    return int(noise.GAUSSIAN8[drawn >> (8 * (index % 4)) & 255])
 
 
 @functools.cache
@@ -62,11 +72,11 @@ def epsilon(chosen, tensor, iteration, member):
         drawn = noise.draw(chosen.kind, key, iteration, index, 0, tensor.size)
         return sense * drawn.astype(np.int64).reshape(tensor.shape)
 
-    def signs(purpose, size):
+    def values(one, purpose, size):
         return np.array(
             [
                 [
-                    sign(chosen.seed, purpose, tensor.name, iteration, index, r * size + j)
+                    one(chosen.seed, purpose, tensor.name, iteration, index, r * size + j)
                     for j in range(size)
                 ]
                 for r in range(chosen.rank)
@@ -74,9 +84,11 @@ def epsilon(chosen, tensor, iteration, member):
         )
 
     rows, columns = tensor.matrix
+    kind = {"rademacher": sign, "gaussian8": normal}[chosen.kind]
     if len(tensor.shape) < 2:
-        return sense * signs("noise", columns).sum(axis=0).reshape(tensor.shape)
-    return sense * (signs("left", rows).T @ signs("right", columns)).reshape(tensor.shape)
+        return sense * values(kind, "noise", columns).sum(axis=0).reshape(tensor.shape)
+    left, right = values(sign, "left", rows), values(kind, "right", columns)
+    return sense * (left.T @ right).reshape(tensor.shape)
 
 
 def update(chosen, tensor, entry):

@@ -25,7 +25,14 @@ from proofgym.evolution.state import State  # noqa: E402
 from proofgym.evolution.triton_kernels import _words  # noqa: E402
 
 DEVICE = "cuda" if GPU else "cpu"
-NOISES = [("rademacher", None), ("gaussian8", None), ("rademacher", 1), ("rademacher", 3)]
+NOISES = [
+    ("rademacher", None),
+    ("gaussian8", None),
+    ("rademacher", 1),
+    ("rademacher", 3),
+    ("gaussian8", 1),
+    ("gaussian8", 3),
+]
 SHAPES = {"wide": (3, 37), "tall": (37, 3), "vector": (9,), "kernel": (3, 2, 5), "scalar": ()}
 ENTRIES = [
     Update(0, (5, -7, 100, 3, 0, 0, -9, 1), 8),
@@ -61,12 +68,14 @@ def assert_same(host, device, listed, members=(0, 3), iteration=3):
             assert torch.equal(value, theirs[name]), (member, name)
 
 
-@pytest.mark.parametrize("small", [False, True], ids=["whole", "cut"])
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
-@pytest.mark.parametrize(("kind", "rank"), NOISES)
+# Whole and cut tensors for every noise, but each dtype only for some, to save time.
+CASES = [(*noise, dtype, False) for noise in NOISES[:3] for dtype in ("float32", "float16")]
+CASES += [(*noise, "bfloat16", False) for noise in NOISES]
+CASES += [(*noise, "bfloat16", True) for noise in NOISES]
+
+
+@pytest.mark.parametrize(("kind", "rank", "dtype", "small"), CASES)
 def test_a_device_has_the_bits_of_the_cpu(kind, rank, dtype, small, monkeypatch):
-    if small and dtype != "bfloat16":
-        pytest.skip("cut for one dtype, to save time")
     if small:
         monkeypatch.setattr(device_writer, "_GROUPS", 8)
         monkeypatch.setattr(device_module, "_SUM_GROUPS", 16)
@@ -95,18 +104,31 @@ def test_more_members_than_a_word_has_bits(kind, rank, population, antithetic):
     assert_same(host, device, listed, members=(0, population - 1))
 
 
-@pytest.mark.parametrize(("kind", "rank"), [("rademacher", None), ("rademacher", 1)])
+@pytest.mark.parametrize(("kind", "rank"), NOISES[:3] + NOISES[4:5])
 def test_sums_beyond_32_bits_are_widened(kind, rank):
     chosen = plain.specification(kind=kind, rank=rank)
     listed = plain.manifest("bfloat16", {"w": (6, 7), "v": (3,)})
     host, device = both(listed, chosen)
-    large = 2**29
+    large = 2**29 // chosen.largest
     for iteration in range(6):
         entry = Update(iteration, (large, 0, large, 3, large, 0, -large, 1), 8)
         for made in (host, device):
             made.apply(entry)
     assert host.delta["w"].values.dtype == device.delta["w"].values.dtype == np.int64
     assert_same(host, device, listed, iteration=6)
+
+
+@pytest.mark.parametrize(("kind", "rank"), NOISES)
+def test_a_coefficient_beyond_32_bits_is_summed_in_parts(kind, rank):
+    chosen = plain.specification(kind=kind, rank=rank)
+    listed = plain.manifest(shapes={"w": (6, 7), "v": (3,)})
+    host, device = both(listed, chosen)
+    beyond = 2**31 // chosen.largest
+    entry = Update(0, (3 * beyond + 1, 0, 3, 0, 0, 0, -beyond - 7, 0), 8)
+    for made in (host, device):
+        made.apply(entry)
+    assert device.delta["w"].values.dtype == np.int64
+    assert_same(host, device, listed, iteration=1)
 
 
 def test_shifts_and_a_manifest_of_mixed_dtypes():

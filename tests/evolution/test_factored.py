@@ -18,6 +18,7 @@ from proofgym.types import Sampling, Task
 # Largest difference of logits, as a share of the largest logit: some ulps of the dtype.
 TOLERANCE = {torch.float32: 2e-6, torch.bfloat16: 2e-2, torch.float16: 2e-3}
 torch.set_num_threads(1)  # these matrices are too small to share
+NOISES = ["rademacher", "gaussian8"]
 KINDS = {"llama": (LlamaConfig, LlamaForCausalLM), "qwen2": (Qwen2Config, Qwen2ForCausalLM)}
 
 
@@ -42,10 +43,10 @@ def model(kind="llama", dtype=torch.float32, tied=True):
     )
 
 
-def population(made, rank=1, members=6, patterns=("*",), antithetic=True):
+def population(made, rank=1, members=6, patterns=("*",), antithetic=True, noise="rademacher"):
     chosen = specification.choose(
         seed=1,
-        kind="rademacher",
+        kind=noise,
         rank=rank,
         antithetic=antithetic,
         population=members,
@@ -80,16 +81,18 @@ def compare(made, state, laid, rows, tolerance):
 
 @pytest.mark.parametrize("kind", ["llama", "qwen2"])
 @pytest.mark.parametrize("rank", [1, 3])
-def test_float32_agrees_to_rounding(kind, rank):
+@pytest.mark.parametrize("noise", NOISES)
+def test_float32_agrees_to_rounding(kind, rank, noise):
     made = model(kind)
-    state, laid = population(made, rank)
+    state, laid = population(made, rank, noise=noise)
     compare(made, state, laid, [0, 1, 2, 3, 4, 5, 5, 0], TOLERANCE[torch.float32])
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_half_precisions_agree_to_their_rounding(dtype):
+@pytest.mark.parametrize("noise", NOISES)
+def test_half_precisions_agree_to_their_rounding(dtype, noise):
     made = model(dtype=dtype)
-    state, laid = population(made)
+    state, laid = population(made, noise=noise)
     ids = torch.randint(0, 61, (6, 9), generator=torch.Generator().manual_seed(1))
     laid.prepare(1)
     with laid:
@@ -102,10 +105,11 @@ def test_half_precisions_agree_to_their_rounding(dtype):
 
 
 @pytest.mark.parametrize("antithetic", [True, False])
-def test_many_directions_gather_instead_of_masking(antithetic, monkeypatch):
+@pytest.mark.parametrize("noise", NOISES)
+def test_many_directions_gather_instead_of_masking(noise, antithetic, monkeypatch):
     monkeypatch.setattr(factored, "_DENSE", 1)
     made = model("qwen2", tied=False)
-    state, laid = population(made, 2, antithetic=antithetic)
+    state, laid = population(made, 2, antithetic=antithetic, noise=noise)
     compare(made, state, laid, [5, 0, 3, 3], TOLERANCE[torch.float32])
 
 
@@ -128,6 +132,46 @@ def test_chosen_tensors_and_the_first_layer(patterns, first):
 
 def test_an_untied_head_alone_leaves_all_layers_shared():
     assert population(model(tied=False), patterns=("lm_head.*",))[1].first_layer == 3
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_the_compilable_form_agrees(noise):
+    """The modules of `follow`, which engines on a GPU compile."""
+    made = model("qwen2")
+    _, laid = population(made, 2, noise=noise)
+    ids = torch.randint(0, 61, (5, 9), generator=torch.Generator().manual_seed(1))
+    rows = torch.tensor([5, 0, 3, 3, 2])
+    laid.prepare(1)
+    assert laid.compilable
+    with laid:
+        laid.select(rows)
+        hooked = made(ids).logits
+        laid.follow(rows)
+        followed = made(ids).logits
+    size = hooked.abs().max()
+    assert (hooked - followed).abs().max() <= TOLERANCE[torch.float32] * size
+    assert (hooked - made(ids).logits).abs().max() > 100 * TOLERANCE[torch.float32] * size
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_float16_has_room_for_the_corrections_of_large_activations(noise):
+    """Bᵀ·x of a wide layer with activations in the hundreds, σ small: neither over nor under."""
+    torch.manual_seed(0)
+    made = nn.Sequential(nn.Linear(4096, 8, bias=False)).half().requires_grad_(False)
+    chosen = specification.choose(
+        seed=1, kind=noise, rank=1, antithetic=True, population=2, sigma=2**-11, learning_rate=1e-3
+    )
+    listed = manifest.build(made, ("*",), chosen)
+    state = State(listed, chosen, named(made, listed))
+    laid, x = Factored(made, state), 300 * torch.ones(1, 4096).half()
+    x[0, ::2] = 250
+    drawn = state.factors["0.weight"].right(0, 0).astype(float)[0] / chosen.unit
+    laid.prepare(0)
+    with laid:
+        laid.select([0])
+        found = (made(x) - made[0].forward(x)).float()
+    exact = chosen.sigma * state.factors["0.weight"].left(0, 0, 0, 8)[0] * (drawn @ x[0].numpy())
+    assert torch.allclose(found[0], torch.from_numpy(exact).float(), rtol=2e-2, atol=0.5)
 
 
 def test_decoding_with_a_cache_agrees():
@@ -175,12 +219,15 @@ def test_misuse_is_named():
         population(nn.Sequential(nn.Linear(3, 3), nn.LayerNorm(3)))
 
 
-@pytest.mark.parametrize("family", ["llama", "qwen2", "qwen3"])
-def test_the_engine_samples_what_the_written_out_members_would(family, tmp_path):
+@pytest.mark.parametrize(
+    ("family", "noise"),
+    [("llama", "rademacher"), ("qwen2", "gaussian8"), ("qwen3", "rademacher")],
+)
+def test_the_engine_samples_what_the_written_out_members_would(family, noise, tmp_path):
     sampled = []
     for evaluation in ("factored", "materialised"):
         prepared = loaded(family)
-        config = ES(population=8, sigma=2**-4, evaluation=evaluation)
+        config = ES(population=8, sigma=2**-4, evaluation=evaluation, noise=noise)
         run = config.build(
             prepared.model, seed=1, directory=tmp_path / evaluation, base_digest="base"
         )

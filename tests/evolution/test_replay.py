@@ -1,6 +1,7 @@
 """Keyframes and replay: a shortcut gives what the whole way gives."""
 
 import numpy as np
+import plain_arithmetic as plain
 import pytest
 import torch
 from torch import nn
@@ -8,6 +9,7 @@ from torch import nn
 from proofgym.errors import HistoryError
 from proofgym.evolution import history, keyframe, manifest, replay, specification
 from proofgym.evolution.history import Decay, History, Update
+from proofgym.evolution.specification import Specification
 from proofgym.evolution.state import State, named
 
 COUNT = 7
@@ -48,7 +50,9 @@ def run(directory, kind="rademacher", rank=1, dtype=torch.float32, every=2):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-@pytest.mark.parametrize(("kind", "rank"), [("rademacher", 1), ("gaussian8", None)])
+@pytest.mark.parametrize(
+    ("kind", "rank"), [("rademacher", 1), ("gaussian8", None), ("gaussian8", 2)]
+)
 def test_any_iteration_with_and_without_keyframes(tmp_path, kind, rank, dtype):
     digests = run(tmp_path, kind, rank, dtype)
     assert len(set(digests)) == COUNT + 1
@@ -82,6 +86,38 @@ def test_other_weights_are_refused(tmp_path):
         replay.export(tmp_path, nn.Sequential(*list(model())[:2]))
     with pytest.raises(HistoryError, match="not in a history of 7"):
         replay.export(tmp_path, model(), at=8)
+
+
+def test_a_history_says_the_version_that_its_noise_needs():
+    """A reader that knows only version 1 must not take low-rank normals for signs."""
+    versions = {}
+    for kind in ("rademacher", "gaussian8", "gaussian"):
+        for rank in (None, 1, 3):
+            if rank and kind == "gaussian":
+                continue
+            written = plain.specification(kind=kind, rank=rank).to_json()
+            assert list(written)[-1] == "version"
+            assert Specification.from_json(written).to_json() == written
+            versions[kind, rank] = written["version"]
+    assert {it for it, version in versions.items() if version == 2} == {
+        ("gaussian8", 1),
+        ("gaussian8", 3),
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"version": 3}, "specification 3 is not known .* implements 1 and 2"),
+        ({"version": None}, "specification None"),
+        ({"kind": "gaussian8", "rank": 1}, "specification 1 has no gaussian8 noise of rank 1"),
+        ({"version": 2}, "specification 2 has no rademacher noise"),
+        ({"kind": "gaussian", "rank": 2, "version": 2}, "no gaussian noise of rank 2"),
+    ],
+)
+def test_noise_that_a_version_does_not_have_is_refused(changes, message):
+    with pytest.raises(HistoryError, match=message):
+        Specification.from_json({**plain.specification().to_json(), **changes})
 
 
 def test_float_noise_is_outside_the_promise(tmp_path):

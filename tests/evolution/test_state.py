@@ -20,6 +20,8 @@ NOISES = [
     ("gaussian", None),
     ("rademacher", 1),
     ("rademacher", 3),
+    ("gaussian8", 1),
+    ("gaussian8", 3),
 ]
 ENTRIES = [
     Update(0, (5, -7, 100, 3, 0, 0, -9, 1), 8),
@@ -77,14 +79,15 @@ def test_weights_follow_the_definition(kind, rank, dtype, fast, small, monkeypat
 @given(
     rows=st.integers(1, 70),
     columns=st.integers(1, 70),
+    kind=st.sampled_from(["rademacher", "gaussian8"]),
     rank=st.sampled_from([None, 1, 2, 5]),
     population=st.sampled_from([2, 30, 34, 80]),
     antithetic=st.booleans(),
     scale=st.sampled_from([100, 30000, 2**22]),
     seed=st.integers(0, 99),
 )
-def test_any_shape_and_population(rows, columns, rank, population, antithetic, scale, seed):
-    chosen = plain.specification(rank=rank, population=population, antithetic=antithetic)
+def test_any_shape_and_population(rows, columns, kind, rank, population, antithetic, scale, seed):
+    chosen = plain.specification(kind=kind, rank=rank, population=population, antithetic=antithetic)
     listed = plain.manifest(shapes={"w": (rows, columns)})
     random = np.random.default_rng(seed)
     entries = [
@@ -119,8 +122,9 @@ def test_members_may_come_in_any_grouping_and_order(kind, rank):
             assert np.array_equal(split.delta[tensor.name].values, total.delta[tensor.name].values)
 
 
-def test_entries_apply_together_as_one_by_one():
-    chosen, listed = plain.specification(rank=2), plain.manifest()
+@pytest.mark.parametrize("kind", ["rademacher", "gaussian8"])
+def test_entries_apply_together_as_one_by_one(kind):
+    chosen, listed = plain.specification(kind=kind, rank=2), plain.manifest()
     together = State(listed, chosen, plain.base(listed))
     together.apply(*ENTRIES)
     single = State(listed, chosen, plain.base(listed))
@@ -138,9 +142,9 @@ def test_a_pair_with_equal_coefficients_moves_nothing():
     assert found.digest() == before
 
 
-@pytest.mark.parametrize("rank", [None, 1])
-def test_widening_to_64_bits_changes_no_number(rank):
-    chosen, listed = plain.specification(rank=rank), plain.manifest()
+@pytest.mark.parametrize(("kind", "rank"), NOISES[:2] + NOISES[3:])
+def test_widening_to_64_bits_changes_no_number(kind, rank):
+    chosen, listed = plain.specification(kind=kind, rank=rank), plain.manifest()
     found = State(listed, chosen, plain.base(listed))
     large = tuple((-1) ** m * (2**27 + m) for m in range(8))
     entries = [Update(t, large, 8) for t in range(5)]
@@ -171,6 +175,28 @@ def test_a_member_near_the_edge_of_32_bits_does_not_wrap():
     noise = plain.epsilon(chosen, tensor, 0, 0)
     expected = plain.weight(chosen, tensor, base["w"], (2**31 - 1 - 2**10 + 2**20) * noise)
     assert torch.equal(into["w"], expected)
+
+
+@pytest.mark.parametrize("rank", [1, 3])
+def test_the_largest_low_rank_normal_is_within_its_bound(rank):
+    """At the last k that 32 bits have room for, and the first that they have not."""
+    listed = plain.manifest(shapes={"w": (3, 2000), "v": (6000,)})
+    base = plain.base(listed)
+    most = (2**31 - 1) // (92 * rank * 2)  # the vector's k is doubled by its shift
+    for k, wide in ((most, False), (most + 1, True)):
+        chosen = plain.specification(kind="gaussian8", rank=rank, k=k, scale=-40, population=2)
+        assert chosen.largest == 92 * rank
+        found = State(listed, chosen, base)
+        into = written(lambda into, found=found: found.write_member(1, 0, into), listed)
+        assert (found.delta["v"].values.dtype == np.int64) == wide
+        for tensor in listed:
+            noise = plain.epsilon(chosen, tensor, 0, 1)
+            assert np.abs(noise).max() <= chosen.largest
+            assert rank > 1 or np.abs(noise).max() == 92
+            term = (k << tensor.shift) * noise
+            assert torch.equal(
+                into[tensor.name], plain.weight(chosen, tensor, base[tensor.name], term)
+            )
 
 
 def test_the_limit_is_refused():

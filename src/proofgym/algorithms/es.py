@@ -60,10 +60,12 @@ class ES(Algorithm):
     """The same for `learning_rate`."""
 
     noise: Literal["rademacher", "gaussian8", "gaussian"] = "rademacher"
-    """Signs, 8-bit normals, or float normals (only to reproduce published settings: not exact)."""
+    """Signs, 8-bit normals, or float normals (only to reproduce published settings: not exact, and
+    at full rank alone)."""
 
     rank: int | None = Field(1, ge=1, le=64)
-    """Rank of each matrix's noise, a product of sign vectors; None for full rank."""
+    """Rank of each matrix's noise, a product of vectors of signs and of the `noise`; None for full
+    rank."""
 
     antithetic: bool = True
     """Members 2p and 2p+1 share their noise with opposite signs."""
@@ -101,8 +103,10 @@ class ES(Algorithm):
     def _consistent(self) -> Self:
         if self.antithetic and self.population % 2:
             raise ValueError("population must be even, or antithetic must be False")
-        if self.rank and self.noise != "rademacher":
-            raise ValueError(f"noise={self.noise!r} needs rank=None: low rank is made of signs")
+        if self.rank and self.noise == "gaussian":
+            raise ValueError(
+                'noise="gaussian" needs rank=None: low rank has "rademacher" and "gaussian8"'
+            )
         if self.evaluation == "factored" and not self.rank:
             raise ValueError('evaluation="factored" needs a rank')
         if self.stack and self.evaluation in ("factored", "materialised"):

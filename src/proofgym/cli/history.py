@@ -73,7 +73,7 @@ def show(
 
 
 def print_perturbed(record: Any) -> None:
-    """The noise of a run, and each tensor that it perturbs.
+    """The noise of a run, each tensor that it perturbs, and those that it leaves as they are.
 
     Raises:
         HistoryError: the history's header does not say.
@@ -88,13 +88,22 @@ def print_perturbed(record: Any) -> None:
     perturbed = list(tensors)
     rank = f"rank {chosen.rank}" if chosen.rank else "full rank"
     print(f"noise {chosen.kind}, {rank}, {chosen.population} members, seed {chosen.seed}")
-    print(f"sigma {chosen.sigma:.6g} = {chosen.k} x 2^{chosen.scale}; s = 2^{chosen.scale}")
+    unit = "" if chosen.unit == 1 else f" x {chosen.unit:.6g}"
+    print(f"sigma {chosen.sigma:.6g} = {chosen.k} x 2^{chosen.scale}{unit}; s = 2^{chosen.scale}")
     print(f"{len(perturbed)} of {len(tensors.tensors)} tensors are perturbed,", end=" ")
     print(f"{sum(it.size for it in perturbed)} weights")
     for tensor in perturbed:
-        tied = f", also {', '.join(tensor.aliases)}" if tensor.aliases else ""
-        shift = f", k x 2^{tensor.shift}" if tensor.shift else ""
-        print(f"  {tensor.name} {list(tensor.shape)} {tensor.dtype}{shift}{tied}")
+        print(_tensor_line(tensor) + (f", k x 2^{tensor.shift}" if tensor.shift else ""))
+    frozen = [tensor for tensor in tensors.tensors if not tensor.perturbed]
+    if frozen:
+        print(f"{len(frozen)} stay as they are, {sum(it.size for it in frozen)} weights")
+    for tensor in frozen:
+        print(_tensor_line(tensor))
+
+
+def _tensor_line(tensor: Any) -> str:
+    tied = f", also {', '.join(tensor.aliases)}" if tensor.aliases else ""
+    return f"  {tensor.name} {list(tensor.shape)} {tensor.dtype}{tied}"
 
 
 @app.command()

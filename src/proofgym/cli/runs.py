@@ -63,7 +63,7 @@ def show(
     limit: Annotated[int, typer.Option(help="Most attempts to print.")] = 20,
     runs: Runs = Path("runs"),
 ) -> None:
-    """Show one run: configuration, perturbed tensors, learning curve, attempts.
+    """Show one run: configuration, model, perturbed and frozen tensors, learning curve, attempts.
 
     Example: proofgym show latest --rollouts --failed
     """
@@ -76,6 +76,9 @@ def show(
     directory = RunDirectory.read(runs, run)
     print(f"run {directory.id}  {directory.path}")
     print(json.dumps(directory.read_json("job.json"), indent=2))
+    if (directory.path / "environment.json").is_file():
+        model = directory.read_json("environment.json")["model"]
+        print(f"model: {model['source']}; weights {model['digest'][:12]}")
     if (directory.path / HISTORY).is_file():
         print_perturbed(read_history(directory.path / HISTORY))
     for event in directory.events():

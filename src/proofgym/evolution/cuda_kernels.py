@@ -143,7 +143,7 @@ extern "C" __global__ void __launch_bounds__(256) write_member(
     const int *tile_tensor, const long long *tile_first, const long long *bases,
     const long long *deltas, const long long *outs, const long long *sizes,
     const long long *columns, const u32 *key_lows, const u32 *key_highs, const long long *scales,
-    const long long *lefts, const long long *rights, const signed char *signs, const int *table,
+    const long long *lefts, const long long *rights, const signed char *factors, const int *table,
     double step, int iteration, int block, int place) {
     int tensor = tile_tensor[blockIdx.x];
     long long first = tile_first[blockIdx.x], size = sizes[tensor], width = columns[tensor];
@@ -152,7 +152,7 @@ extern "C" __global__ void __launch_bounds__(256) write_member(
     Stored *out = (Stored *)outs[tensor];
     DELTA k = (DELTA)scales[tensor];
     u32 low = key_lows[tensor], high = key_highs[tensor];
-    const signed char *left = signs + lefts[tensor], *right = signs + rights[tensor];
+    const signed char *left = factors + lefts[tensor], *right = factors + rights[tensor];
     Four weights[GROUPS];
     Deltas sums[GROUPS];
 #pragma unroll

@@ -18,7 +18,7 @@ from proofgym.evolution.device_tables import (
     DIGIT_BASE,
     Columns,
     DeviceAccumulator,
-    SignVectors,
+    FactorVectors,
     Tiles,
     by_word,
     place,
@@ -29,9 +29,9 @@ from proofgym.evolution.specification import Specification
 from proofgym.evolution.state import Column, State, bounded, word_tables
 
 _SUM_GROUPS = 256  # counter groups of a tile of Triton's sums: registers bound them
-_COLUMNS, _SIGN_TILE = 16384, 64  # columns of one product, elements of a tile of signs
+_COLUMNS, _FACTOR_TILE = 16384, 64  # columns of one product, elements of a tile of a factor
 _LEAST_ROWS = 32  # of a product of 8-bit matrices
-_INT32 = 2**31 - 1
+_LIMIT = 127 * (DIGIT_BASE**4 - 1) // 254  # of a sum: four digits, which 32 bits have room for
 _CHECKED = 1 << 24  # elements of a checksum at a time
 
 
@@ -70,17 +70,19 @@ class DeviceState(State):
         keys = [philox.key(self.specification.seed, "noise", it.name) for it in self._full]
         length = cuda_kernels.TILE if self._nvidia else 4 * _SUM_GROUPS
         self._summing = Tiles([it.size for it in self._full], keys, length, self.device)
-        self._vectors = SignVectors(self.specification, list(self.manifest), self.device)
+        self._table = place(noise.GAUSSIAN8, torch.int32, self.device)
+        self._vectors = FactorVectors(
+            self.specification, list(self.manifest), self._table, self.device
+        )
         self._writers = list(self._make_writers())
 
     def _make_writers(self) -> Iterator[Writer]:
-        table = place(noise.GAUSSIAN8, torch.int32, self.device)
         for dtype in DTYPES:
             tensors = [it for it in self.manifest if it.dtype == dtype]
             if tensors:
                 base = [self.base[it.name] for it in tensors]
                 chosen = self.specification
-                yield Writer(tensors, chosen, base, self._vectors, table, self._nvidia)
+                yield Writer(tensors, chosen, base, self._vectors, self._table, self._nvidia)
 
     # Writing weights
 
@@ -103,7 +105,7 @@ class DeviceState(State):
     def write_vectors(self, tensor: Tensor, iteration: int, into: torch.Tensor) -> None:
         chosen, accumulator = self.specification, self.delta[tensor.name]
         accumulator.reserve(self._k(tensor) * chosen.largest)
-        drawn = self.factors[tensor.name].signs(iteration, chosen.directions)[1]  # [P, r, N]
+        drawn = self.factors[tensor.name].vectors(iteration, chosen.directions)[1]  # [P, r, N]
         noises = place(drawn.sum(axis=1, dtype=np.int32), torch.int32, self.device)
         members = [noise.direction(m, chosen.antithetic) for m in range(chosen.population)]
         index = place([p for p, _ in members], torch.int64, self.device)
@@ -152,17 +154,27 @@ class DeviceState(State):
             accumulator.tensor -= product.to(accumulator.tensor.dtype)
 
     def _groups(self, columns: Sequence[Column]) -> Iterator[list[Column]]:
-        return bounded(columns, self.specification.largest, _INT32)
+        """Sums within four digits; a coefficient that alone is beyond comes in several parts."""
+        largest = self.specification.largest
+        parts = [
+            (iteration, index, part)
+            for iteration, index, weight in columns
+            for part in _parts(weight, _LIMIT // largest)
+        ]
+        return bounded(parts, largest, _LIMIT)
 
     def _add_group(self, group: Sequence[Column]) -> None:
         self._add_words(group)
         length = max(1, _COLUMNS // (self.specification.rank or 1))
         if not self._products:
             return
+        per_word = noise.PER_WORD[self.specification.kind]
         for at in range(0, len(group), length):
-            part = Columns(group[at : at + length], self.device)
+            part = group[at : at + length]
+            lefts = Columns(part, 32, self.device)
+            rights = lefts if per_word == 32 else Columns(part, per_word, self.device)
             for tensor in self._products:
-                self._add_product(tensor, part)
+                self._add_product(tensor, lefts, rights)
 
     def _add_words(self, group: Sequence[Column]) -> None:
         self._one_width()
@@ -214,17 +226,17 @@ class DeviceState(State):
             place(blocks, torch.uint32, self.device),
         )
 
-    def _add_product(self, tensor: Tensor, part: Columns) -> None:
+    def _add_product(self, tensor: Tensor, lefts: Columns, rights: Columns) -> None:
         """Δ += L·R, a digit of the coefficients at a time."""
         delta = self.delta[tensor.name].tensor.view(tensor.matrix)
         rows, columns = tensor.matrix
-        right = self._signs(tensor, "right", part, part.ones)
-        for number, digits in enumerate(part.digits):
-            left = self._signs(tensor, "left", part, digits)
+        right = self._factor(tensor, "right", rights, rights.ones)
+        for number, digits in enumerate(lefts.digits):
+            left = self._factor(tensor, "left", lefts, digits)
             product = torch._int_mm(left, right.t())[:rows, :columns]
             delta.add_(product, alpha=DIGIT_BASE**number)
 
-    def _signs(
+    def _factor(
         self, tensor: Tensor, side: str, part: Columns, weights: torch.Tensor
     ) -> torch.Tensor:
         """weight·A [M, C] or Bᵀ's transpose [N, C], int8, padded with zeros for the product."""
@@ -243,7 +255,7 @@ class DeviceState(State):
             out[0, : part.count * rank] = flat.repeat_interleave(rank).to(torch.int8)
             return out
         key = philox.key(self.specification.seed, "noise" if vector else side, tensor.name)
-        triton_kernels.signs[(-(-size // _SIGN_TILE), part.runs, rank)](
+        triton_kernels.factor[(-(-size // _FACTOR_TILE), part.runs, rank)](
             out,
             width,
             size,
@@ -252,10 +264,12 @@ class DeviceState(State):
             part.blocks,
             part.starts,
             part.counts,
-            part.bits,
+            part.places,
             weights,
+            self._table,
             RANK=rank,
-            ELEMENTS=_SIGN_TILE,
+            ELEMENTS=_FACTOR_TILE,
+            PER_WORD=part.per_word,
         )
         return out
 
@@ -264,6 +278,14 @@ class DeviceState(State):
             halves = [key & 0xFFFFFFFF, key >> 32]
             self._keys_placed[key] = place(halves, torch.uint32, self.device)
         return self._keys_placed[key]
+
+
+def _parts(value: int, most: int) -> Iterator[int]:
+    """Integers of magnitude up to `most` whose sum is `value`."""
+    while value:
+        part = max(-most, min(most, value))
+        yield part
+        value -= part
 
 
 def _own(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from proofgym.evolution import philox, triton_kernels
+from proofgym.evolution import noise, philox, triton_kernels
 from proofgym.evolution.accumulator import Accumulator
 from proofgym.evolution.manifest import Tensor
 from proofgym.evolution.specification import Specification
@@ -80,77 +81,99 @@ class Tiles:
         return self._known[addresses]
 
 
-class SignVectors:
-    """A and B of one direction, of all tensors of a low-rank run, drawn at once."""
+class FactorVectors:
+    """A and B of one direction, of all tensors of a low-rank run, drawn at once.
+
+    Args:
+        table: `noise.GAUSSIAN8` on the device, int32.
+    """
 
     def __init__(
-        self, specification: Specification, tensors: Sequence[Tensor], device: torch.device
+        self,
+        specification: Specification,
+        tensors: Sequence[Tensor],
+        table: torch.Tensor,
+        device: torch.device,
     ) -> None:
         self.left: dict[str, int] = dict.fromkeys((it.name for it in tensors), 0)
         self.right: dict[str, int] = dict(self.left)
-        self.signs = torch.ones(1, dtype=torch.int8, device=device)
+        self.values = torch.ones(1, dtype=torch.int8, device=device)
         if not specification.rank:
             return
+        per_word = noise.PER_WORD[specification.kind]
         sizes: list[int] = []
         keys: list[int] = []
+        per_words: list[int] = []
         end = ones = max((it.matrix[0] * specification.rank for it in tensors), default=1)
         for tensor in tensors:
             rows, columns = tensor.matrix
             vector = len(tensor.shape) < 2
-            sides = [("noise" if vector else "right", columns, self.right)]
-            sides += [] if vector else [("left", rows, self.left)]
-            for purpose, size, where in sides:
+            sides = [("noise" if vector else "right", columns, self.right, per_word)]
+            sides += [] if vector else [("left", rows, self.left, 32)]
+            for purpose, size, where, served in sides:
                 where[tensor.name] = end
                 sizes.append(size * specification.rank)
                 keys.append(philox.key(specification.seed, purpose, tensor.name))
+                per_words.append(served)
                 end += sizes[-1]
         # A vector's A is all ones: the first entries, which nothing draws over.
-        self.signs = torch.ones(end, dtype=torch.int8, device=device)
+        self.values = torch.ones(end, dtype=torch.int8, device=device)
         self._starts = place(np.cumsum([ones, *sizes[:-1]]), torch.int64, device)
         self._tiles = Tiles(sizes, keys, 1024, device)
+        self._per_words = place(per_words, torch.int32, device)
+        self._table, self._normals = table, per_word == 4
 
     def draw(self, iteration: int, index: int) -> None:
         tiles = self._tiles
-        triton_kernels.sign_vectors[(tiles.count,)](
+        triton_kernels.factor_vectors[(tiles.count,)](
             tiles.tensor,
             tiles.first,
             self._starts,
             tiles.sizes,
             tiles.key_lows,
             tiles.key_highs,
-            self.signs,
+            self._per_words,
+            self._table,
+            self.values,
             iteration,
-            index // 32,
-            index % 32,
+            index,
+            NORMALS=self._normals,
             GROUPS=tiles.groups,
         )
 
 
 class Columns:
-    """Columns (iteration, direction, coefficient) of a product, in runs that share their words."""
+    """Columns (iteration, direction, coefficient) of a product, in runs that share their words,
+    which serve `per_word` directions each."""
 
-    def __init__(self, group: Sequence[Column], device: torch.device) -> None:
+    def __init__(self, group: Sequence[Column], per_word: int, device: torch.device) -> None:
         spans: list[tuple[int, int, int, int]] = []  # iteration, block, start, count
         for at, (iteration, index, _) in enumerate(group):
+            block = index // per_word
             last = spans[-1] if spans else None
-            if last and last[:2] == (iteration, index // 32) and last[3] < 32:
+            if last and last[:2] == (iteration, block) and last[3] < per_word:
                 spans[-1] = (*last[:3], last[3] + 1)
             else:
-                spans.append((iteration, index // 32, at, 1))
+                spans.append((iteration, block, at, 1))
         self._spans, self._device = spans, device
-        self.count, self.runs = len(group), len(spans)
+        self.count, self.runs, self.per_word = len(group), len(spans), per_word
         self.lengths = [count for *_, count in spans]
         self.iterations = place([it[0] for it in spans], torch.uint32, device)
         self.blocks = place([it[1] for it in spans], torch.uint32, device)
         self.starts = place([it[2] for it in spans], torch.int32, device)
         self.counts = place(self.lengths, torch.int32, device)
-        self.bits = self._spread([index % 32 for _, index, _ in group])
+        self.places = self._spread([index % per_word for _, index, _ in group])
         self.ones = self._spread([1] * len(group))
-        self.digits = [self._spread(it) for it in digits_of([weight for _, _, weight in group])]
+        self._weights = [weight for _, _, weight in group]
+
+    @cached_property
+    def digits(self) -> list[torch.Tensor]:
+        """Of the coefficients, [runs, per_word] each, lowest first."""
+        return [self._spread(digits) for digits in digits_of(self._weights)]
 
     def _spread(self, values: Sequence[int]) -> torch.Tensor:
-        """[runs, 32]: the values of each run's columns, then zeros."""
-        out = np.zeros((self.runs, 32), np.int32)
+        """[runs, per_word]: the values of each run's columns, then zeros."""
+        out = np.zeros((self.runs, self.per_word), np.int32)
         for number, (_, _, start, count) in enumerate(self._spans):
             out[number, :count] = values[start : start + count]
         return place(out, torch.int32, self._device)

@@ -9,7 +9,7 @@ import torch
 import triton.language as tl
 
 from proofgym.evolution import cuda_kernels, philox, triton_kernels
-from proofgym.evolution.device_tables import SignVectors, Tiles, place
+from proofgym.evolution.device_tables import FactorVectors, Tiles, place
 from proofgym.evolution.manifest import Tensor
 from proofgym.evolution.specification import Specification
 
@@ -47,7 +47,7 @@ class Writer:
         tensors: Sequence[Tensor],
         specification: Specification,
         base: Sequence[torch.Tensor],
-        vectors: SignVectors,
+        vectors: FactorVectors,
         table: torch.Tensor,
         nvidia: bool,
     ) -> None:
@@ -63,7 +63,7 @@ class Writer:
         self._columns = place([it.matrix[1] for it in tensors], torch.int64, device)
         self._lefts = place([vectors.left[name] for name in self.names], torch.int64, device)
         self._rights = place([vectors.right[name] for name in self.names], torch.int64, device)
-        self._signs, self._table = vectors.signs, table
+        self._factors, self._table = vectors.values, table
         self._fitting: tuple[int, ...] = ()
 
     def write(
@@ -110,7 +110,7 @@ class Writer:
             self._scale(term.k),
             self._lefts,
             self._rights,
-            self._signs,
+            self._factors,
             self._table,
             self._specification.step,
             term.iteration,

@@ -59,7 +59,7 @@ class Factored:
         return len(self._patches)
 
     def prepare(self, iteration: int) -> None:
-        """Draw the sign vectors of one iteration; later `select`s refer to its members."""
+        """Draw the factors of one iteration; later `select`s refer to its members."""
         for patch in self._patches:
             patch.prepare(iteration)
         self.iteration = iteration
@@ -101,7 +101,7 @@ class Factored:
     def follow(self, members: torch.Tensor) -> None:
         """Member of each batch row, [≥ B] on the model's device, as it is when a pass runs.
 
-        The same numbers to rounding: products with signs are summed in float32 here.
+        The same numbers to rounding: products with B are summed in float32 here.
         """
         if self.iteration is None:
             raise EngineError("Factored.prepare must draw an iteration's noise before follow")
@@ -210,15 +210,17 @@ class _Patch:
         self.state = owner._state
 
     def prepare(self, iteration: int) -> None:
-        """Sign vectors A [P, r, M], scaled by σ', and Bᵀ [P, r, N] in the weight's dtype."""
-        factors = self.state.factors[self.tensor.name]
-        left, right = factors.signs(iteration, self.state.specification.directions)
-        scale = (self.state.k << self.tensor.shift) * self.state.specification.step
+        """A [P, r, M], scaled by σ'·unit, and Bᵀ / unit [P, r, N] in the weight's dtype: with a
+        unit of 1 or 32 both are exact, and of a size that float16 has room for."""
+        chosen = self.state.specification
+        left, right = self.state.factors[self.tensor.name].vectors(iteration, chosen.directions)
+        unit = noise.UNIT[chosen.kind]
+        scale = (self.state.k << self.tensor.shift) * chosen.step * unit
         weight = self.module.get_parameter("weight")
         scaled = torch.from_numpy(left).to(weight.device, torch.float32) * scale
         self.left = _into(vars(self).get("left"), scaled.to(weight.dtype))
-        signs = torch.from_numpy(right).to(weight.device, weight.dtype)
-        self.right = _into(vars(self).get("right"), signs)
+        shares = torch.from_numpy(right).to(weight.device, weight.dtype) / unit
+        self.right = _into(vars(self).get("right"), shares)
 
     def follow(self, members: torch.Tensor) -> None:
         """Give the module its perturbed class, with the factors that are this patch's."""

@@ -1,14 +1,15 @@
-"""Low-rank noise ε = A·Bᵀ of sign vectors (EGGROLL, arXiv 2511.16652), √r folded into α and σ.
+"""Low-rank noise ε = A·Bᵀ (EGGROLL, arXiv 2511.16652): A of signs, B of the run's kind of noise.
 
-A tensor [M, …] counts as a matrix [M, N]; a vector [N] as one row, with A all ones, which at rank 1
-is the full-rank rule. Component ρ of A's row i is element ρ·M + i of the stream "left", of B's
-row j element ρ·N + j of the stream "right" ("noise" for vectors); 32 directions share a word.
+√r is folded into α and σ. A tensor [M, …] counts as a matrix [M, N]; a vector [N] as one row, with
+A all ones, which at rank 1 is the full-rank rule. Component ρ of A's row i is element ρ·M + i of
+the stream "left", of B's row j element ρ·N + j of the stream "right" ("noise" for vectors). A word
+serves 32 directions of signs, or 4 of normals.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,12 @@ from proofgym.evolution.specification import Specification
 
 
 class Factors:
-    """The sign vectors of one tensor."""
+    """A and B of one tensor, as small integers."""
 
     def __init__(self, specification: Specification, tensor: Tensor) -> None:
         self.rank = specification.rank or 1
         self.rows, self.columns = tensor.matrix
+        self._kind = specification.kind
         self._vector = len(tensor.shape) < 2
         purpose = "noise" if self._vector else "right"
         self._left = philox.key(specification.seed, "left", tensor.name)
@@ -40,11 +42,11 @@ class Factors:
 
     def right(self, iteration: int, index: int) -> NDArray[np.int8]:
         """Bᵀ of direction `index`: [r, N]."""
-        return noise.bits(
-            self._words(self._right, self.columns, iteration, index // 32, 0, self.columns), index
-        )
+        block = index // noise.PER_WORD[self._kind]
+        words = self._words(self._right, self.columns, iteration, block, 0, self.columns)
+        return noise.OF_WORDS[self._kind](words, index)
 
-    def signs(self, iteration: int, count: int) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+    def vectors(self, iteration: int, count: int) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
         """A and Bᵀ of directions 0..count-1 of one iteration: [count, r, M] and [count, r, N]."""
         left, right = self.stack([(iteration, index, 1) for index in range(count)], (0, self.rows))
         lefts = left.reshape(self.rows, count, self.rank).transpose(1, 2, 0)
@@ -54,23 +56,19 @@ class Factors:
         self, group: Sequence[tuple[int, int, int]], rows: tuple[int, int], dtype: Any = np.int8
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """L [rows, C], R [C, N] with Σ c·A·Bᵀ = L·R over (iteration, direction, c) in `group`."""
-        height = rows[1] - rows[0]
+        height, count = rows[1] - rows[0], len(group) * self.rank
         left = np.empty((height, len(group), self.rank), dtype)
         right = np.empty((len(group), self.rank, self.columns), dtype)
-        at = 0
-        for (iteration, block), run in itertools.groupby(group, lambda c: (c[0], c[1] // 32)):
-            listed = list(run)
-            span = slice(at, at := at + len(listed))
-            index = np.array([direction for _, direction, _ in listed])[:, None, None]
-            weight = np.array([c for _, _, c in listed], dtype)[:, None, None]
-            b = self._words(self._right, self.columns, iteration, block, 0, self.columns)
-            right[span] = noise.bits(b, index)
-            if self._vector:
-                left[:, span] = weight.transpose(2, 0, 1)
-                continue
-            a = self._words(self._left, self.rows, iteration, block, *rows)
-            left[:, span] = (weight * noise.bits(a, index)).transpose(2, 0, 1)
-        count = len(group) * self.rank
+        weight = np.array([c for _, _, c in group], dtype)[:, None, None]
+        for span, index, place in _runs(group, noise.PER_WORD[self._kind]):
+            words = self._words(self._right, self.columns, *place, 0, self.columns)
+            right[span] = noise.OF_WORDS[self._kind](words, index)
+        if self._vector:
+            left[:] = weight.transpose(2, 0, 1)
+        else:
+            for span, index, place in _runs(group, 32):
+                signs = noise.bits(self._words(self._left, self.rows, *place, *rows), index)
+                left[:, span] = (weight[span] * signs).transpose(2, 0, 1)
         return left.reshape(height, count), right.reshape(count, self.columns)
 
     def _words(
@@ -84,3 +82,13 @@ class Factors:
                 for rho in range(self.rank)
             ]
         )
+
+
+def _runs(
+    group: Sequence[tuple[int, int, int]], per_word: int
+) -> Iterator[tuple[slice, NDArray[np.int64], tuple[int, int]]]:
+    """Columns of `group` that share words: where, directions [C, 1, 1], (iteration, block)."""
+    at = 0
+    for place, run in itertools.groupby(group, lambda c: (c[0], c[1] // per_word)):
+        index = np.array([direction for _, direction, _ in run])[:, None, None]
+        yield slice(at, at := at + len(index)), index, place

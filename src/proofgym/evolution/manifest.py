@@ -80,8 +80,12 @@ def build(model: Any, patterns: Sequence[str], specification: Specification) -> 
     """List a model's tensors and choose those that `patterns` match.
 
     Patterns are globs over tensor names; one that begins with "!" takes tensors out again. Raises
-    ConfigError for a pattern that matches nothing, ModelError for a tensor without a usable dtype.
+    ConfigError for a pattern that matches nothing, ModelError for a tensor without a usable dtype
+    and for a model that holds packed weights, which no pattern could name.
     """
+    from proofgym.quantised import require_plain
+
+    require_plain(type(model).__name__, model)
     tensors = _read(model)
     chosen = _choose(tensors, patterns)
     parameters = dict(model.named_parameters())

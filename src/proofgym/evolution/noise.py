@@ -6,6 +6,7 @@ bit. Every function takes any range of element indices, so a shard draws what th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -46,6 +47,19 @@ def bits(words: philox.Words, index: Any) -> NDArray[np.int8]:
     return np.int8(1) - (((words >> place) & np.uint32(1)) << np.uint32(1)).astype(np.int8)
 
 
+def normals(words: philox.Words, index: Any) -> NDArray[np.int8]:
+    """ε from byte `index` mod 4 of each word, by the table. Arguments broadcast."""
+    place = (np.asarray(index, np.uint32) & np.uint32(3)) << np.uint32(3)
+    return GAUSSIAN8[(words >> place) & np.uint32(255)]
+
+
+#: ε of a kind from words and the number of the direction, which says the place in the word.
+OF_WORDS: dict[str, Callable[[philox.Words, Any], NDArray[np.int8]]] = {
+    "rademacher": bits,
+    "gaussian8": normals,
+}
+
+
 def rademacher(key: int, iteration: int, index: int, start: int, stop: int) -> NDArray[np.int32]:
     """Signs of direction `index` for elements start..stop-1: bit index mod 32, block ⌊index/32⌋."""
     return bits(philox.words(key, iteration, index // 32, start, stop), index).astype(np.int32)
@@ -53,8 +67,7 @@ def rademacher(key: int, iteration: int, index: int, start: int, stop: int) -> N
 
 def gaussian8(key: int, iteration: int, index: int, start: int, stop: int) -> NDArray[np.int32]:
     """Table normals at 1/32: byte index mod 4 of the word, block ⌊index/4⌋."""
-    words = philox.words(key, iteration, index // 4, start, stop)
-    return GAUSSIAN8[(words >> np.uint32(8 * (index % 4))) & np.uint32(255)].astype(np.int32)
+    return normals(philox.words(key, iteration, index // 4, start, stop), index).astype(np.int32)
 
 
 def gaussian(key: int, iteration: int, index: int, start: int, stop: int) -> NDArray[np.int32]:

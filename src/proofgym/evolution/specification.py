@@ -10,7 +10,8 @@ from typing import Any, Self
 from proofgym.errors import ConfigError, HistoryError
 from proofgym.evolution import noise
 
-VERSION = 1
+#: Of the noise specification, as docs/noise.md has them.
+VERSIONS = (1, 2)
 #: log2 of the least coefficient that a normalised reward of 1 turns into.
 COEFFICIENT_BITS = 12
 #: log2 of the least k, so that σ is rounded by at most 2^-9 of itself.
@@ -31,7 +32,11 @@ class Specification:
     population: int
     scale: int
     k: int
-    version: int = VERSION
+
+    @property
+    def version(self) -> int:
+        """The first version that has this noise: what a reader of the history must know."""
+        return 2 if self.rank and self.kind != "rademacher" else 1
 
     @property
     def step(self) -> float:
@@ -40,13 +45,13 @@ class Specification:
 
     @property
     def unit(self) -> float:
-        """Standard deviation of an element of ε: √r at rank r, else that of the noise."""
-        return math.sqrt(self.rank) if self.rank else float(noise.UNIT[self.kind])
+        """Standard deviation of an element of ε: that of the noise, at rank r times √r."""
+        return _unit(self.kind, self.rank)
 
     @property
     def largest(self) -> int:
-        """Largest |ε|."""
-        return self.rank if self.rank else noise.LARGEST[self.kind]
+        """Largest |ε|, of a tensor of any shape."""
+        return noise.LARGEST[self.kind] * (self.rank or 1)
 
     @property
     def sigma(self) -> float:
@@ -72,16 +77,24 @@ class Specification:
         return rne(learning_rate * score / (kept * self.step * self.unit))
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        return {**asdict(self), "version": self.version}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
-        if data.get("version") != VERSION:
+        fields = dict(data)
+        version = fields.pop("version", None)
+        if version not in VERSIONS:
             raise HistoryError(
-                f"noise specification {data.get('version')} is not known to this version of "
-                f"proofgym, which implements {VERSION}"
+                f"noise specification {version} is not known to this version of proofgym, which "
+                f"implements {' and '.join(map(str, VERSIONS))}"
             )
-        return cls(**data)
+        made = cls(**fields)
+        if made.version != version or (made.rank and made.kind not in noise.OF_WORDS):
+            raise HistoryError(
+                f"noise specification {version} has no {made.kind} noise of rank {made.rank}: the "
+                "history's header was not written by proofgym"
+            )
+        return made
 
 
 def choose(
@@ -101,7 +114,7 @@ def choose(
 
     A coefficient of |z| = 1 then keeps at least 12 bits below its leading one.
     """
-    unit = math.sqrt(rank) if rank else float(noise.UNIT[kind])
+    unit = _unit(kind, rank)
     finest = min(
         least_rate * learning_rate / (population * unit * 2**COEFFICIENT_BITS),
         least_sigma * sigma / (unit * 2**SIGMA_BITS),
@@ -115,6 +128,10 @@ def choose(
             "members: their ratio does not fit exact arithmetic"
         )
     return chosen
+
+
+def _unit(kind: noise.Kind, rank: int | None) -> float:
+    return noise.UNIT[kind] * math.sqrt(rank or 1)
 
 
 def rne(value: float) -> int:

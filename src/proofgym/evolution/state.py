@@ -2,7 +2,7 @@
 
 Update (arXiv 2509.24372 in integers): Δ += Σ_i c_i·ε_i, W = round(f32(W_0) + s·f32(Δ)).
 Member: W_i = round(f32(W_0) + s·f32(Δ + k·ε_i)), always written from the base, never by taking
-noise back out. At rank r (arXiv 2511.16652), ε = A·Bᵀ of sign vectors.
+noise back out. At rank r (arXiv 2511.16652), ε = A·Bᵀ of r pairs of vectors.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class State:
         """Write a 1-D tensor of every member at once, under the low-rank rule; `into` [n, N]."""
         chosen, accumulator = self.specification, self.delta[tensor.name]
         accumulator.reserve(self._k(tensor) * chosen.largest)
-        noises = self.factors[tensor.name].signs(iteration, chosen.directions)[1]  # [P, r, N]
+        noises = self.factors[tensor.name].vectors(iteration, chosen.directions)[1]  # [P, r, N]
         noises_PN = noises.sum(axis=1, dtype=accumulator.values.dtype) * self._k(tensor)
         members = [noise.direction(m, chosen.antithetic) for m in range(chosen.population)]
         delta_nN = np.stack([accumulator.values + sign * noises_PN[p] for p, sign in members])

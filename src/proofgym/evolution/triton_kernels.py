@@ -152,7 +152,7 @@ def write(  # type: ignore[no-untyped-def]
     scales,
     lefts,
     rights,
-    signs,
+    factors,
     table,
     step,
     iteration,
@@ -168,7 +168,7 @@ def write(  # type: ignore[no-untyped-def]
     """out = round(base + step·f32(delta + term)).
 
     RULE 0: term 0. 1: ±k by bit `place` of the word. 2: k·table[byte `place` of the word]. 3:
-    k·Σ_ρ A[ρ, row]·B[ρ, column], int8, from `lefts` and `rights` on in `signs`.
+    k·Σ_ρ A[ρ, row]·B[ρ, column], int8, from `lefts` and `rights` on in `factors`.
     """
     tile = tl.program_id(0)
     tensor = tl.load(tile_tensor + tile)
@@ -177,7 +177,7 @@ def write(  # type: ignore[no-untyped-def]
     base, delta, out = tl.load(bases + tensor), tl.load(deltas + tensor), tl.load(outs + tensor)
     low, high = tl.load(key_lows + tensor), tl.load(key_highs + tensor)
     width, scale = tl.load(columns + tensor), tl.load(scales + tensor)
-    left, right = signs + tl.load(lefts + tensor), signs + tl.load(rights + tensor)
+    left, right = factors + tl.load(lefts + tensor), factors + tl.load(rights + tensor)
     if first + 4 * GROUPS <= size:
         _write_tile(
             base,
@@ -271,33 +271,44 @@ def accumulate(  # type: ignore[no-untyped-def]
 
 
 @triton.jit
-def sign_vectors(  # type: ignore[no-untyped-def]
+def factor_vectors(  # type: ignore[no-untyped-def]
     tile_tensor,
     tile_first,
     starts,
     sizes,
     key_lows,
     key_highs,
+    per_words,
+    table,
     out,
     iteration,
-    block,
-    place,
+    index,
+    NORMALS: tl.constexpr,
     GROUPS: tl.constexpr,
 ):
-    """out[starts[v] + j] = the sign of element j of vector v by bit `place` of its word, int8."""
+    """out[starts[v] + j] = element j of vector v in direction `index`, int8: a sign where a word of
+    the vector serves 32 directions, a normal of `table` where it serves 4."""
     tile = tl.program_id(0)
     vector = tl.load(tile_tensor + tile)
     first = tl.load(tile_first + tile)
     low, high = tl.load(key_lows + vector), tl.load(key_highs + vector)
+    per_word = tl.load(per_words + vector)
+    block, place = index // per_word, index % per_word
     words = _words(first, iteration, block, low, high, GROUPS)
     at = first + tl.arange(0, 4 * GROUPS)
-    sign = 1 - 2 * ((words >> place) & 1).to(tl.int32)
+    if NORMALS:
+        shifted = words >> tl.where(per_word == 4, 8 * place, place)
+        sign = 1 - 2 * (shifted & 1).to(tl.int32)
+        normal = tl.load(table + (shifted & 255).to(tl.int32))
+        value = tl.where(per_word == 4, normal, sign)
+    else:
+        value = 1 - 2 * ((words >> place) & 1).to(tl.int32)
     inside = at < tl.load(sizes + vector)
-    tl.store(out + tl.load(starts + vector) + at, sign.to(tl.int8), inside)
+    tl.store(out + tl.load(starts + vector) + at, value.to(tl.int8), inside)
 
 
 @triton.jit
-def signs(  # type: ignore[no-untyped-def]
+def factor(  # type: ignore[no-untyped-def]
     out,
     stride,
     size,
@@ -306,13 +317,16 @@ def signs(  # type: ignore[no-untyped-def]
     blocks,
     starts,
     counts,
-    bits,
+    places,
     weights,
+    table,
     RANK: tl.constexpr,
     ELEMENTS: tl.constexpr,
+    PER_WORD: tl.constexpr,
 ):
-    """out[j, (starts[run] + i)·RANK + ρ] = weights[run, i]·sign of element j of component ρ,
-    int8; the sign is bit bits[run, i] of the word. Rows of `out` are `stride` bytes apart."""
+    """out[j, (starts[run] + i)·RANK + ρ] = weights[run, i]·value of element j of component ρ,
+    int8; the value is a sign by bit places[run, i] of the word, or where a word serves 4 directions
+    table[byte places[run, i]]. Rows of `out` are `stride` bytes apart."""
     tile, run, rho = tl.program_id(0), tl.program_id(1), tl.program_id(2)
     j = tile.to(tl.int64) * ELEMENTS + tl.arange(0, ELEMENTS).to(tl.int64)
     element = rho.to(tl.int64) * size + j
@@ -321,10 +335,15 @@ def signs(  # type: ignore[no-untyped-def]
     w0, w1, w2, w3 = _philox(low, high, iteration, block, tl.load(key), tl.load(key + 1))
     lane = (element % 4).to(tl.int32)
     word = tl.where(lane == 0, w0, tl.where(lane == 1, w1, tl.where(lane == 2, w2, w3)))
-    i = tl.arange(0, 32)
-    bit, weight = tl.load(bits + run * 32 + i), tl.load(weights + run * 32 + i)
-    set_bits = ((word[:, None] >> bit[None, :].to(tl.uint32)) & 1).to(tl.int32)
-    value = weight[None, :] * (1 - 2 * set_bits)
+    i = tl.arange(0, PER_WORD)
+    place = tl.load(places + run * PER_WORD + i)[None, :].to(tl.uint32)
+    weight = tl.load(weights + run * PER_WORD + i)[None, :]
+    if PER_WORD == 4:
+        byte = ((word[:, None] >> (8 * place)) & 255).to(tl.int32)
+        value = weight * tl.load(table + byte)
+    else:
+        set_bits = ((word[:, None] >> place) & 1).to(tl.int32)
+        value = weight * (1 - 2 * set_bits)
     column = (tl.load(starts + run) + i) * RANK + rho
     inside = (j < size)[:, None] & (i < tl.load(counts + run))[None, :]
     tl.store(out + j[:, None] * stride + column[None, :], value.to(tl.int8), inside)

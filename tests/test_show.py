@@ -1,0 +1,122 @@
+"""What `proofgym show` says of a run's model and tensors is so."""
+
+from __future__ import annotations
+
+import re
+import shutil
+
+import pytest
+import torch
+from test_quantised import to_fp8
+from test_training import job_file, train  # noqa: F401  (a fixture)
+from transformers import GPT2Config, GPT2LMHeadModel
+from typer.testing import CliRunner
+
+from proofgym.algorithms.es import ES
+from proofgym.checkpoint import export_run
+from proofgym.cli.main import app
+from proofgym.models import load_model, weights_digest
+
+PERTURBED, FROZEN = r"\d+ of \d+ tensors are perturbed, \d+ weights", r"\d+ stay as they are"
+LINE = re.compile(r"  (\S+) \[([\d, ]*)\] (\w+)(?:, also (\S+))?(?:, k x 2\^(\d+))?$")
+
+
+def show(*arguments):
+    found = CliRunner().invoke(app, list(map(str, arguments)))
+    assert found.exit_code == 0, found.output
+    return found.output
+
+
+def sections(printed):
+    """Names of the tensors said to be perturbed, and to stay; each line read whole."""
+    found, into = {PERTURBED: {}, FROZEN: {}}, None
+    for line in printed.splitlines():
+        heading = [it for it in found if re.match(it, line)]
+        if heading:
+            into = found[heading[0]]
+        elif (match := LINE.match(line)) and into is not None:
+            into[match[1]] = match
+        else:
+            into = None
+    return found[PERTURBED], found[FROZEN]
+
+
+def gpt2(dtype):
+    """LayerNorm and linear layers with biases, and a tied head."""
+    torch.manual_seed(0)
+    config = GPT2Config(
+        vocab_size=31, n_positions=16, n_embd=16, n_layer=2, n_head=2, bos_token_id=0
+    )
+    model = GPT2LMHeadModel(config).to(dtype)
+    for name, parameter in model.named_parameters():
+        if name.endswith("bias"):
+            torch.nn.init.normal_(parameter, std=0.1)
+    return model.requires_grad_(False)
+
+
+@pytest.mark.parametrize("noise", ["rademacher", "gaussian8"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize(
+    "patterns", [("*",), ("*", "!*.h.0.*", "!*wte*"), ("*ln_*", "*.bias"), ("lm_head.weight",)]
+)
+def test_the_listed_tensors_are_those_that_change(tmp_path, patterns, dtype, noise):
+    model = gpt2(getattr(torch, dtype))
+    config = ES(population=2, parameters=patterns, noise=noise, evaluation="materialised")
+    run = config.build(model, seed=0, directory=tmp_path, base_digest="base")
+    before = {name: it.clone() for name, it in model.named_parameters()}
+    run.state.write_member(1, 0, run._tensors)
+    after = dict(model.named_parameters())
+    moved = {it: (before[it] != after[it]).float().mean().item() for it in before}
+    run.close()
+    perturbed, frozen = sections(show("history", "show", tmp_path / "history.pges"))
+    assert set(perturbed) == {name for name, share in moved.items() if share}
+    assert set(frozen) == {name for name, share in moved.items() if not share}
+    for name, match in (perturbed | frozen).items():
+        assert match[3] == dtype
+        assert match[2] == ", ".join(map(str, before[name].shape))
+        assert match[4] == ("lm_head.weight" if name == "transformer.wte.weight" else None)
+    for name in perturbed:  # gains near 1 too, whose grid is coarser than σ in half precisions
+        assert moved[name] > 0.4, name
+        gain = bool(re.search(r"ln_\w+\.weight", name))
+        assert bool(perturbed[name][5]) == (gain and dtype == "bfloat16"), name
+
+
+@pytest.mark.parametrize("noise", ["rademacher", "gaussian8"])
+@pytest.mark.parametrize("rank", [None, 1, 3])
+def test_sigma_is_what_its_line_works_out_to(tmp_path, noise, rank):
+    config = ES(population=2, sigma=0.003, noise=noise, rank=rank, evaluation="materialised")
+    run = config.build(gpt2(torch.float32), seed=0, directory=tmp_path, base_digest="base")
+    run.close()
+    printed = show("history", "show", tmp_path / "history.pges")
+    assert f"noise {noise}, {f'rank {rank}' if rank else 'full rank'}, 2 members" in printed
+    (line,) = re.findall(r"sigma (\S+) = (.+); s = 2", printed)
+    assert float(line[0]) == pytest.approx(0.003, rel=2**-9)
+    assert eval(line[1].replace("^", "**").replace("x", "*")) == pytest.approx(float(line[0]), 1e-5)
+
+
+def test_a_run_over_a_quantised_base_says_so_and_is_rebuilt(
+    tiny_model,
+    job_file,  # noqa: F811
+    tmp_path,
+    capfd,
+):
+    base = tmp_path / "base"
+    shutil.copytree(tiny_model, base)
+    to_fp8(base, [32, 32])
+    job_file.write_text(job_file.read_text().replace(str(tiny_model), str(base)))
+    overrides = ["iterations=1", "model.dtype=bfloat16", 'algorithm.parameters=["*","!*norm*"]']
+    run = train(job_file, tmp_path / "runs", *overrides)
+    said = f"model: {base}, dequantised from fp8 in blocks of 32x32"
+    assert said in capfd.readouterr().err
+    printed = show("show", run.id, "--runs", tmp_path / "runs")
+    assert said in printed
+    perturbed, frozen = sections(printed)
+    assert len(perturbed) == 15
+    assert {"model.norm.weight", "model.layers.1.input_layernorm.weight"} < set(frozen)
+    exported = export_run(run, 1, tmp_path / "out")
+    again = load_model(str(tmp_path / "out"), dtype="auto")
+    assert weights_digest(again.model) == exported
+    assert again.dequantised_from is None
+    start = dict(load_model(str(base), dtype="bfloat16").model.named_parameters())
+    for name, parameter in again.model.named_parameters():
+        assert torch.equal(parameter, start[name]) == (name in frozen), name
