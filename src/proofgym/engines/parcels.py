@@ -43,6 +43,9 @@ class Parcel:
                     rest = rest[file.write(rest) :]
         return cls(descriptor, size)
 
+    def __reduce__(self) -> Any:
+        raise TypeError("a parcel travels by `send` alone")
+
     def read(self) -> Any:
         """A buffer of the bytes; nobody else sees what is changed in it."""
         if not self.size:
