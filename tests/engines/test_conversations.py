@@ -33,16 +33,14 @@ async def talk(chat, task, sandbox):
     return turn.text.count("e") / 6
 
 
-def play(it, meanwhile=lambda number: None):
+def play(it):
     """An iteration of episodes."""
     attempts = Episodes(episode=talk, processes=1, max_tokens=80).open(2)
     rollouts = []
     try:
         for batch in it.run.batches(TASKS):
             made = attempts.make(it.engine, batch.requests, batch.tasks, SAMPLING, batch.population)
-            for rollout in made:
-                rollouts.append(rollout.result())
-                meanwhile(len(rollouts))
+            rollouts += [it.result() for it in made]
     finally:
         attempts.close()
     it.run.learn(rewards_of(rollouts))
@@ -52,22 +50,23 @@ def play(it, meanwhile=lambda number: None):
 
 
 @pytest.mark.parametrize("rule", [LOW, FULL], ids=["factored", "written out"])
-def test_members_talk_over_two_processes_as_over_one(tiny_model, tmp_path, rule):
+def test_members_talk_over_two_processes_as_over_one(tiny_model, tmp_path, monkeypatch, rule):
     with opened(tiny_model, tmp_path / "one", rule, 1) as one:
         alone = [play(one) for _ in range(3)]
     assert {len(turns) for turns in alone[0].values()} == {2, 3}
     with opened(tiny_model, tmp_path / "two", rule, 2) as two:
         assert play(two) == alone[0]
         first, second = two.engine.workers
-        killed = second.pid
-        before = first.finished, second.finished
+        killed, finished, once = second.pid, first.finished, Seat.answered
 
-        def kill(number):
-            if number == 4:
-                os.kill(second.pid, signal.SIGKILL)
+        def answered(seat, number):
+            if seat.worker.pid == killed:  # its conversation has another turn to come
+                os.kill(killed, signal.SIGKILL)
+            return once(seat, number)
 
-        assert play(two, kill) == alone[1]
-        assert first.finished > before[0]
+        monkeypatch.setattr(Seat, "answered", answered)
+        assert play(two) == alone[1]
+        assert first.finished > finished
         two.engine.start()
         both_ready(two.engine)
         assert second.pid != killed
@@ -75,13 +74,13 @@ def test_members_talk_over_two_processes_as_over_one(tiny_model, tmp_path, rule)
 
 
 class Talk:
-    """A feed of conversations of so many turns each, and of one more, an aside that was asked for
-    when they were over."""
+    """A feed of conversations of so many turns each, and perhaps of an aside, which they asked for
+    and do not wait for."""
 
     context = 64
 
-    def __init__(self, count, turns):
-        self.rows, self.turns = count, turns
+    def __init__(self, count, turns, asides=False):
+        self.rows, self.turns, self.asides = count, turns, asides
         self.coming = [Request((0, n), "", n, (n + 2,), turn_of=(0, n)) for n in range(count)]
         self.open, self.over = count, []
         self.bell = lambda: None
@@ -103,7 +102,7 @@ class Talk:
             self.open -= 1
             self.over.append(request.conversation)
             aside = Request((*request.key, 0), "", request.member, (5,), turn_of=request.turn_of)
-            self.coming.append(aside)
+            self.coming += [aside] * self.asides
         elif turn <= self.turns:
             ids = (*completion.prompt_ids, *completion.token_ids, 3)
             key = (*request.key, turn)
@@ -123,14 +122,14 @@ def test_turns_stay_with_the_process_that_answered_the_first(tiny_model, tmp_pat
     monkeypatch.setattr(Seat, "ask", ask)
     with opened(tiny_model, tmp_path, FULL, 2) as two:
         converse(two.engine, Talk(9, 3))
-        assert all(len(places) == 1 and places.total() == 4 for places in asked.values())
+        assert all(len(places) == 1 and places.total() == 3 for places in asked.values())
         sizes = Counter(place for places in asked.values() for place in places)
         assert sorted(sizes.values()) == [4, 5]
 
         asked.clear()
         first, second = two.engine.workers
         converse(two.engine, Talk(9, 3), lambda: os.kill(second.pid, signal.SIGKILL))
-        assert all(places.total() >= 4 for places in asked.values())
+        assert all(places.total() >= 3 for places in asked.values())
         moved = [set(places) == {0, 1} for places in asked.values()]
         assert any(moved)
         assert not all(moved)
@@ -145,7 +144,7 @@ def test_turns_stay_with_the_process_that_answered_the_first(tiny_model, tmp_pat
 def test_a_member_is_done_with_when_its_conversations_are_over(tiny_model, tmp_path):
     with opened(tiny_model, tmp_path, FULL, 2) as two:
         (batch,) = two.run.batches(TASKS)
-        found = converse(two.engine, Talk(6, 2), population=batch.population)
+        found = converse(two.engine, Talk(6, 2, asides=True), population=batch.population)
         assert len(found) == 6 * (2 + 1)
         assert sum(worker.finished for worker in two.engine.workers) >= 6
 
