@@ -19,6 +19,7 @@ from proofgym.engines.remote import Remote
 from proofgym.engines.work import Setup
 from proofgym.environments.episodes import Episodes
 from proofgym.errors import EngineError
+from proofgym.evolution.replica import Members
 from proofgym.types import Request
 
 __all__ = ["nothing_is_left", "pipelined"]  # fixtures
@@ -82,7 +83,8 @@ class Talk:
     def __init__(self, count, turns, asides=False):
         self.rows, self.turns, self.asides = count, turns, asides
         self.coming = [Request((0, n), "", n, (n + 2,), turn_of=(0, n)) for n in range(count)]
-        self.open, self.over = count, []
+        self.conversations = self.open = count
+        self.over = []
         self.bell = lambda: None
 
     def ring(self, bell):
@@ -163,7 +165,7 @@ def converse(engine, feed, after_one=lambda: None, population=None):
 def test_a_conversation_that_loses_process_after_process_is_given_up(caplog):
     fleet = Fleet.__new__(Fleet)
     fleet.workers = [Remote(place, Setup({}, "cpu", 1, 1), 1.0) for place in range(3)]
-    it = Conversations(fleet, SAMPLING, None, SimpleNamespace(context=8, rows=3))
+    it = Conversations(fleet, SAMPLING, None, SimpleNamespace(context=8, rows=3, conversations=3))
     poison = Request((0, 1, 2, 1), "", turn_of=(0, 1, 2))
     ends = []
     fleet.hear = lambda: ends
@@ -191,3 +193,16 @@ def test_a_bell_may_be_rung_by_anyone_at_any_time():
     bell.hush()
     bell.close()
     bell.ring()
+
+
+@pytest.mark.parametrize(
+    ("factored", "at_once", "tasks", "rows"),
+    [(True, 512, 32, 256), (True, 512, 4, 128), (False, 512, 32, 32), (False, 8, 32, 4)],
+)
+def test_a_process_has_room_for_as_many_turns_as_there_will_be(factored, at_once, tasks, rows):
+    members, engines = 64, [None, None]
+    count = members * tasks
+    feed = SimpleNamespace(context=8, rows=min(at_once, count), conversations=count)
+    population = Members(0, 1, members, factored)
+    it = Conversations(SimpleNamespace(workers=engines), SAMPLING, population, feed)
+    assert it._room.rows == rows

@@ -95,7 +95,8 @@ class Conversations:
         self._feed = feed
         engines = len(fleet.workers)
         parts = engines if population is None else population.parts(engines)
-        self._room = Room(feed.context, max(1, -(-feed.rows // parts)))
+        rows = min(-(-feed.conversations // parts), -(-feed.rows // min(parts, engines)))
+        self._room = Room(feed.context, max(1, rows))
         self._seats: dict[int, Seat] = {}
         """By the place of the process."""
         self._waiting: dict[Any, list[Request]] = {}

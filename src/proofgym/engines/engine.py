@@ -51,6 +51,11 @@ class Feed(Protocol):
         """About how many requests there may be at once."""
         ...
 
+    @property
+    def conversations(self) -> int:
+        """How many there will be, all together."""
+        ...
+
     def take(self, wait: bool) -> list[Request] | None:
         """What has come since the last call; None: no more will come. With `wait`, which the
         engine says when it has nothing to do, at least one where there will be any."""

@@ -169,8 +169,8 @@ class EpisodeFeed:
         self, rules: Rules, children: Children, count: int, context: int, rows: int
     ) -> None:
         self.context, self.rows = context, rows
-        self.open = count
-        """Episodes that are not over."""
+        self.conversations = self.open = count
+        """Episodes, and those that are not over."""
         self._messages: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
         self._bell: Callable[[], None] = lambda: None
         self._rules, self._children = rules, children

@@ -44,7 +44,7 @@ class Members:
         return Laid(self.iteration, self.k, None if self.factored else member)
 
     def parts(self, engines: int) -> int:
-        return engines if self.factored else max(engines, self.count)
+        return engines if self.factored else self.count
 
     def portions(self, requests: Sequence[Request], engines: int) -> list[Portion]:
         """A member each; factored, a contiguous share of the members for each process."""

@@ -43,16 +43,14 @@ def difference(now: Tensor, before: Tensor | None) -> Difference | None:
     flags = -(-size // 8)
     if count * width + min(flags, count) >= size * width:
         return difference(now, None)
-    form, where = "flags", None
     if count < flags:
-        places_N = differs_E.nonzero()[:, 0].cpu().numpy()
-        gaps_N = np.diff(places_N, prepend=-1)
+        places_N = differs_E.nonzero()[:, 0]
+        gaps_N = np.diff(places_N.cpu().numpy(), prepend=-1)
         dtype = next(it for it in _GAPS if gaps_N.max() <= np.iinfo(it).max)
         if count * dtype.itemsize < flags:
-            form, where = dtype.str, gaps_N.astype(dtype)
-    if where is None:
-        where = np.packbits(differs_E.cpu().numpy())
-    return Difference(form, now_E[differs_E].cpu().numpy(), where)
+            return Difference(dtype.str, now_E[places_N].cpu().numpy(), gaps_N.astype(dtype))
+    flags_E = np.packbits(differs_E.cpu().numpy())
+    return Difference("flags", now_E[differs_E].cpu().numpy(), flags_E)
 
 
 @torch.no_grad()
