@@ -39,6 +39,7 @@ bench: $(DEVELOP)
 	$(BIN)/python benchmarks/rebuild.py
 	$(BIN)/python benchmarks/population_decode.py
 	$(BIN)/python benchmarks/grpo_speed.py
+	$(BIN)/python benchmarks/weights_moved.py
 	$(BIN)/python benchmarks/sandbox_start.py
 	$(BIN)/python benchmarks/verify_throughput.py --count 960 --subset 96 --batches 3
 	$(BIN)/python benchmarks/faults.py --seconds 60

@@ -91,13 +91,9 @@ class Job(Config):
     def _engines_serve(self) -> Self:
         if self.cluster.engines > 1 and not self.algorithm.several_engines:
             raise ValueError(
-                f"`cluster` has engines={self.cluster.engines}, which is for ES for now; "
-                f"{type(self.algorithm).__name__} trains over several GPUs with Local(ranks=…)"
-            )
-        if self.cluster.engines > 1 and self.environment is not None:
-            raise ValueError(
-                f"`cluster` has engines={self.cluster.engines}, which cannot answer the turns of "
-                "an `environment` for now: take engines=1, or a reward"
+                f"`cluster` has engines={self.cluster.engines}, but "
+                f"{type(self.algorithm).__name__} has no source that several engines could follow: "
+                "take engines=1"
             )
         return self
 

@@ -70,6 +70,13 @@ class Request:
     """In place of the sampling's."""
     stop: tuple[str, ...] | None = None
     """In place of the sampling's."""
+    turn_of: tuple[int, ...] | None = None
+    """Of a turn of a conversation: the key of the attempt that all its turns belong to."""
+
+    @property
+    def conversation(self) -> tuple[tuple[int, ...], int]:
+        """Names the attempt, and the member that makes it."""
+        return self.key if self.turn_of is None else self.turn_of, self.member
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,13 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from proofgym import ES, GRPO, Episodes, Job, Local, Measure, Model, Sampling
+from proofgym import ES, Job, Local, Measure, Model, Sampling
+from proofgym.algorithms.algorithm import Algorithm
 from proofgym.algorithms.es import ESRun
 from proofgym.engines.fleet import Fleet
-from proofgym.engines.portions import Portion, cut, equal_shares
+from proofgym.engines.portions import Portion, cut, groups
 from proofgym.engines.remote import Remote
-from proofgym.engines.worker import Setup
+from proofgym.engines.work import Setup
 from proofgym.errors import ConfigError, EngineError
 from proofgym.evolution import replay
 from proofgym.evolution.replica import Members
@@ -103,7 +104,7 @@ def iterate(it, meanwhile=lambda number: None):
 
 def both_ready(fleet):
     while not all(worker.ready for worker in fleet.workers):
-        list(fleet._hear())
+        list(fleet.hear())
 
 
 def history(directory):
@@ -136,8 +137,6 @@ def test_members_go_to_whoever_is_free_and_come_back_from_the_dead(tiny_model, t
         assert iterate(two, kill) == alone[2]
         assert iterate(two) == alone[3]
         assert history(tmp_path / "two") == history(tmp_path / "one")
-        with pytest.raises(EngineError, match=r"Local\.engines = 1"):
-            list(two.engine.generate([], SAMPLING, None, feed=SimpleNamespace()))
         both_ready(two.engine)
 
         def hang(number):
@@ -202,7 +201,7 @@ def interrupt(root):
 ALONE = """
 import sys, time
 from proofgym.engines.remote import Remote
-from proofgym.engines.worker import Setup
+from proofgym.engines.work import Setup
 remote = Remote(0, Setup({}, "cpu", 1, 1), 60)
 remote.launch()
 print(remote.pid, flush=True)
@@ -236,41 +235,59 @@ def test_a_portion_that_loses_process_after_process_is_given_up(caplog):
     for place in range(2):
         worker = Remote(place, Setup({}, "cuda:1", 1, 1), 1.0)
         worker.ready, worker.portion = True, Portion(None, (0,), "member 3")
-        fleet._lose(worker, lost)
+        fleet.lose(worker, lost, ["member 3"])
         assert "engine 0 (cuda:1, process 0) ended while it answered member 3" in caplog.text
     worker.ready, worker.portion = True, Portion(None, (0,), "member 3")
     with pytest.raises(EngineError, match=r"member 3 .* 3rd time in a row"):
-        fleet._lose(worker, lost)
+        fleet.lose(worker, lost, ["member 3"])
 
 
 def test_portions_hold_every_request_once():
     requests = [Request((0, task), "", member) for task in range(3) for member in range(5)]
-    single = Members(0, 1, factored=False).portions(requests, 2)
+    single = Members(0, 1, 5, factored=False).portions(requests, 2)
     assert [it.name for it in single] == [f"member {m}" for m in range(5)]
     assert single[1].places == (1, 6, 11)
-    shares = Members(0, 1, factored=True).portions(requests, 2)
+    shares = Members(0, 1, 5, factored=True).portions(requests, 2)
     assert [it.name for it in shares] == ["members 0 to 1", "members 2 to 4"]
-    for portions in (single, shares, equal_shares(requests, 4), equal_shares(requests[:2], 4)):
+    for portions in (single, shares):
         places = [place for it in portions for place in it.places]
         assert sorted(places) == list(range(len(places)))
     assert [list(it) for it in cut(range(5), 3)] == [[0], [1, 2], [3, 4]]
     assert cut([], 3) == []
 
 
-async def episode(chat, task, sandbox):
-    return 0.0
-
-
 @pytest.mark.parametrize(
-    ("fields", "words"),
+    ("tasks", "engines", "rows", "wanted"),
     [
-        ({"algorithm": GRPO()}, "engines=2, which is for ES"),
-        ({"environment": Episodes(episode=episode)}, "cannot answer the turns"),
-        ({"cluster": Local(engines=2, ranks=2)}, "leave out one of them"),
+        (8, 2, 8, [8, 8, 8, 8, 8, 8, 8, 8]),  # four each, and no more
+        (8, 2, 32, [16, 16, 16, 16]),  # each half of the rows that decode together
+        (8, 2, 999, [32, 32]),
+        (3, 4, 999, [8, 8, 8]),  # a group is never cut
+        (0, 2, 8, []),
     ],
 )
-def test_what_several_engines_do_not_do_is_refused_before_work(tmp_path, fields, words):
+def test_groups_stay_whole_and_there_are_more_shares_than_processes(tasks, engines, rows, wanted):
+    requests = [Request((0, it, n), f"task {it}") for it in range(tasks) for n in range(8)]
+    portions = groups(requests, engines, rows)
+    assert [len(it.places) for it in portions] == wanted
+    assert [place for it in portions for place in it.places] == list(range(len(requests)))
+    for portion in portions:
+        mine = {requests[place].prompt for place in portion.places}
+        assert len(portion.places) == 8 * len(mine)
+    if portions:
+        assert portions[-1].name.endswith(f"to {len(requests)}")
+
+
+class Other(Algorithm):
+    """A rule that knows of one engine only."""
+
+
+def test_a_rule_without_a_source_is_refused_several_engines_before_work(tmp_path):
     (tmp_path / "tasks").write_text('{"name": "a", "prompt": "b"}\n')
-    given = {"algorithm": FULL, "cluster": Local(engines=2), **fields}
-    with pytest.raises(ConfigError, match=words):
-        Job(model="m", tasks=from_jsonl(str(tmp_path / "tasks")), **given).check()
+    with pytest.raises(ConfigError, match="engines=2, but Other has no source"):
+        Job(
+            model="m",
+            tasks=from_jsonl(str(tmp_path / "tasks")),
+            algorithm=Other(),
+            cluster=Local(engines=2),
+        )

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from pydantic import Field
 
 from proofgym.config import Config
 from proofgym.engines.engine import Engine
 from proofgym.types import Request, Rollout, Sampling, Task
+
+if TYPE_CHECKING:
+    from proofgym.engines.portions import Source
 
 #: Names one attempt: (request key, member).
 AttemptKey = tuple[tuple[int, ...], int]
@@ -37,6 +40,11 @@ class AlgorithmRun(Protocol):
     """The next iteration to do; after a resume, the first one that is not durable."""
     new: bool
     """Whether its directory held nothing of it: a run that has done iterations has lost them."""
+
+    def source(self) -> Source:
+        """What processes that generate side by side are told of the weights; asked for at most
+        once, before the first batch. Only where `Algorithm.several_engines`."""
+        ...
 
     def check(self, engine: Engine, prompt: str) -> None:
         """Before the first iteration of a start or resume: what is trained and what the engine

@@ -321,8 +321,16 @@ class ESRun:
 
         self.policy()
         self.state.k = self._k()
-        members = Members(self.iteration, self.state.k, self._factored is not None)
-        return self._batch(tasks, first, range(self.config.population), members)
+        count = self.config.population
+        members = Members(self.iteration, self.state.k, count, self._factored is not None)
+        if members.factored:
+            return self._batch(tasks, first, range(count), members)
+        batch = Batch([], [], members)  # by member: a process has one at a time
+        for member in range(count):
+            its = self._batch(tasks, first, [member], members)
+            batch.requests += its.requests
+            batch.tasks += its.tasks
+        return batch
 
     def _side_by_side(self, tasks: Sequence[Task], first: int) -> Iterator[Batch]:
         self.policy()

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -27,6 +27,7 @@ from proofgym.types import Request, Rollout, Sampling, Task
 
 if TYPE_CHECKING:
     from proofgym.trainer.checkpoints import Checkpoint, Checkpoints
+    from proofgym.trainer.replica import TrainedSource
     from proofgym.trainer.sample import Sample
     from proofgym.trainer.trainer import Trainer
 
@@ -35,6 +36,8 @@ CHECK_STREAM = 2**62 + 2  # of the draws in `check`: no iteration's, nor an eval
 
 class GRPO(TrainerOptions, Algorithm):
     """Policy gradients from groups of attempts at the same task."""
+
+    several_engines: ClassVar[bool] = True
 
     group: int = Field(8, ge=1)
     """Completions of each task."""
@@ -219,6 +222,12 @@ class GRPORun:
         self._whole = True
         """Whether the weights are those after `iteration`, not on their way to the next."""
         self._reward = 0.0
+        self._source: TrainedSource | None = None
+
+    def source(self) -> TrainedSource:
+        """What the engines of several processes are told of the weights."""
+        self._source = self.trainer.source()
+        return self._source
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Go on from a checkpoint."""
@@ -281,7 +290,7 @@ class GRPORun:
         for chosen in self._minibatches(len(attempts)):
             samples = self._weighted([prepared[place] for place in chosen])
             totals.update(self.trainer.step(samples, self._loss, rate))
-        written = self.trainer.publish()
+        written = self.trainer.publish() if self.trainer.steps > before else 0
         self._whole = True
         self.iteration += 1
         steps = self.trainer.steps - before
@@ -290,6 +299,8 @@ class GRPORun:
         metrics |= {name: value / max(1, steps) for name, value in totals.items()}
         metrics |= {"steps": steps, "tensors_published": written}
         metrics["learning_rate"] = self.config.learning_rate * rate
+        if self._source is not None:
+            metrics |= self._source.report()
         if self.checkpoints.due(self.iteration):
             self._save()
         return metrics

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 
@@ -22,11 +22,14 @@ from proofgym.types import Rollout, Sampling, Task
 
 if TYPE_CHECKING:
     from proofgym.trainer.checkpoints import Checkpoint, Checkpoints
+    from proofgym.trainer.replica import TrainedSource
     from proofgym.trainer.trainer import Trainer
 
 
 class Supervised(TrainerOptions, Algorithm):
     """Cross-entropy of the reference answers' tokens: what the same effort of imitation gives."""
+
+    several_engines: ClassVar[bool] = True
 
     reference: Tasks | None = None
     """The tasks with their reference answers; in a comparison None is the run's own tasks."""
@@ -99,6 +102,12 @@ class SupervisedRun:
         self._tokenizer: Any = None
         self._chosen: list[Task] = []
         self.iteration = 0
+        self._source: TrainedSource | None = None
+
+    def source(self) -> TrainedSource:
+        """What the engines that measure are told of the weights."""
+        self._source = self.trainer.source()
+        return self._source
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Go on from a checkpoint."""
@@ -138,7 +147,8 @@ class SupervisedRun:
         if self.checkpoints.due(self.iteration):
             self._save()
         tokens = sum(sample.count for sample in samples)
-        return {"tasks": len(samples), "tokens": tokens, **report}
+        moved = {} if self._source is None else self._source.report()
+        return {"tasks": len(samples), "tokens": tokens, **report, **moved}
 
     def close(self) -> None:
         """Keep what was done, and leave the model with the current weights."""

@@ -28,11 +28,12 @@ class Local(Config):
     """CPU threads of the model; None is one a core, which several engines share. Results depend on
     it in the last bits."""
     engines: int = Field(1, ge=1)
-    """Processes that generate side by side, one a GPU; for ES (docs/evolution.md)."""
+    """Processes that generate side by side, one a GPU (docs/training.md)."""
     engine_patience: float = Field(600.0, gt=0, allow_inf_nan=False)
     """Seconds without any progress after which one of several engines counts as hung."""
     ranks: int = Field(1, ge=1)
-    """Processes that train gradients together, one a GPU (FSDP2); the engine is on the first."""
+    """Processes that train gradients together, one a GPU (FSDP2); a single engine is on the first,
+    of several each shares a GPU with a rank."""
     max_batch: int = Field(256, ge=1)
     """Most sequences decoded together."""
 
@@ -62,11 +63,6 @@ class Local(Config):
     def _check_engines(self) -> None:
         import torch
 
-        if self.ranks > 1:
-            raise ConfigError(
-                "Local.engines is for algorithms without gradients, Local.ranks for those with: "
-                "leave out one of them"
-            )
         if self.torch_device() == "cuda" and torch.cuda.device_count() < self.engines:
             raise ConfigError(
                 f"Local.engines = {self.engines}: this machine has {torch.cuda.device_count()} GPUs"
@@ -90,7 +86,7 @@ class Local(Config):
     def fleet(self, model: Any, loaded: LoadedModel, seed: int, source: Source) -> Fleet:
         """An engine of `engines` processes, whose weights follow `source`; the caller closes it."""
         from proofgym.engines.fleet import Fleet
-        from proofgym.engines.worker import Setup
+        from proofgym.engines.work import Setup
 
         device, cores = self.torch_device(), len(os.sched_getaffinity(0))
         named = {"name": model.name, "dtype": model.dtype, "adapter": model.adapter}

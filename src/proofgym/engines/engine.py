@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 from proofgym.types import Completion, Request, Sampling
@@ -60,9 +60,22 @@ class Feed(Protocol):
         """About how many requests there may be at once."""
         ...
 
+    @property
+    def conversations(self) -> int:
+        """How many there will be, all together."""
+        ...
+
     def take(self, wait: bool) -> list[Request] | None:
         """What has come since the last call; None: no more will come. With `wait`, which the
         engine says when it has nothing to do, at least one where there will be any."""
+        ...
+
+    def ring(self, bell: Callable[[], None]) -> None:
+        """From now on call `bell`, from any thread, when there may be something to take."""
+        ...
+
+    def ended(self) -> list[tuple[tuple[int, ...], int]]:
+        """The conversations (`Request.conversation`) that are over since the last call."""
         ...
 
 

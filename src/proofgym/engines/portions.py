@@ -17,6 +17,9 @@ from typing import Any, Protocol, runtime_checkable
 from proofgym.engines.engine import Population
 from proofgym.types import Request
 
+_EACH = 4
+"""Portions of a process, at most, where all have the same weights."""
+
 
 @dataclass(frozen=True)
 class Portion:
@@ -34,6 +37,14 @@ class Shared(Protocol):
     """A population that processes with replicas carry out."""
 
     def portions(self, requests: Sequence[Request], engines: int) -> list[Portion]: ...
+
+    def weights(self, member: int) -> Any:
+        """What answers a member's turns, for `Replica.lay`; hashable."""
+        ...
+
+    def parts(self, engines: int) -> int:
+        """Into how many parts its conversations fall, of which a process has one at a time."""
+        ...
 
 
 class Replica(Protocol):
@@ -72,8 +83,13 @@ class Source(Protocol):
         """For a process that starts now: its replica will have the present version."""
         ...
 
-    def news(self, since: int) -> Any:
-        """What a replica of version `since` lacks."""
+    def news(self, since: int | None) -> Any:
+        """What a replica of version `since` lacks; None: whatever it holds."""
+        ...
+
+    def astray(self) -> bool:
+        """A replica made something else of what it was told: whether all are told from now on in
+        a way that leaves them nothing to compute. If not, the process is at fault."""
         ...
 
     def mark(self) -> str:
@@ -81,11 +97,26 @@ class Source(Protocol):
         ...
 
 
-def equal_shares(requests: Sequence[Request], engines: int) -> list[Portion]:
-    """Requests for the current weights: a contiguous share for each process."""
+def groups(requests: Sequence[Request], engines: int, rows: int) -> list[Portion]:
+    """Requests for the current weights: contiguous shares that keep equal prompts, which an engine
+    computes once, together.
+
+    Where there are many requests there are more shares than processes, so that a slow one does not
+    hold up all; but none of less than half of the `rows` that decode together, since fewer take
+    nearly as long.
+    """
+    starts = [
+        place
+        for place, request in enumerate(requests)
+        if place == 0 or _prompt(request) != _prompt(requests[place - 1])
+    ]
+    wanted = max(engines, min(_EACH * engines, 2 * len(requests) // rows))
+    pieces = cut(range(len(starts)), wanted)
+    ends = [*starts, len(requests)]
+    shares = [range(starts[piece[0]], ends[piece[-1] + 1]) for piece in pieces]
     return [
         Portion(None, tuple(share), f"requests {share[0] + 1} to {share[-1] + 1}")
-        for share in cut(range(len(requests)), engines)
+        for share in shares
     ]
 
 
@@ -93,3 +124,7 @@ def cut(items: Sequence[int], count: int) -> list[Sequence[int]]:
     """At most `count` contiguous pieces, as equal as can be; none is empty."""
     ends = [len(items) * piece // count for piece in range(count + 1)]
     return [items[a:b] for a, b in itertools.pairwise(ends) if a < b]
+
+
+def _prompt(request: Request) -> Any:
+    return request.prompt if request.prompt_ids is None else request.prompt_ids

@@ -9,47 +9,27 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-import pickle
+import select
 import signal
 import socket
 import sys
 import threading
 import time
 import traceback
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from proofgym.engines.parcels import Mail, send
 from proofgym.engines.portions import Opening
-from proofgym.environments.frames import Frames, pack
+from proofgym.engines.work import Room, Setup, Turns, Work
 from proofgym.errors import ProofgymError
-from proofgym.types import Request, Sampling
+from proofgym.types import Request
 
 _PDEATHSIG = 1
 _PULSE_S = 1.0
-
-
-@dataclass(frozen=True)
-class Setup:
-    """What a process needs to begin."""
-
-    model: dict[str, Any]
-    """Arguments of `load_model`; the digest among them is the run's."""
-    device: str
-    threads: int
-    max_batch: int
-
-
-@dataclass(frozen=True)
-class Work:
-    """A portion, with all that it depends on."""
-
-    news: Any
-    """For the replica, before anything else; None: nothing is new."""
-    weights: Any
-    requests: Sequence[Request]
-    sampling: Sampling
-    seed: int
+_GATHER_S = 0.005
+"""For more turns to come, where there is nothing to do: many together are faster."""
 
 
 class Worker:
@@ -57,17 +37,30 @@ class Worker:
 
     def __init__(self, line: socket.socket) -> None:
         self._line, self._lock = line, threading.Lock()
+        self._mail, self._heard = Mail(line), deque[Any]()
         self._steps: Any = lambda: 0
         self._engines: dict[int, Any] = {}
 
     def serve(self) -> None:
-        messages = self._messages()
-        setup: Setup = next(messages)
-        opening: Opening = next(messages)
+        setup: Setup = self.hear()
+        opening: Opening = self.hear()
         threading.Thread(target=self._pulse, daemon=True).start()
         self._load(setup, opening)
-        for work in messages:
-            self._answer(work, setup.max_batch)
+        while True:
+            work = self.hear()
+            if isinstance(work, Work):  # not turns of one that was not begun
+                self._answer(work, setup.max_batch)
+
+    def hear(self, patience: float | None = None) -> Any:
+        """The next message; None: there was none so long. Raises EOFError at the end of the run."""
+        while not self._heard:
+            if patience is not None and not select.select([self._line], [], [], patience)[0]:
+                return None
+            heard = self._mail.receive()
+            if heard is None:
+                raise EOFError
+            self._heard += heard
+        return self._heard.popleft()
 
     def _load(self, setup: Setup, opening: Opening) -> None:
         import torch
@@ -84,14 +77,18 @@ class Worker:
     def _answer(self, work: Work, max_batch: int) -> None:
         if work.news is not None:
             self._replica.follow(work.news)
-            self._say("ready", self._replica.mark())
+            mark = self._replica.mark()
+            self._say("ready", mark)
+            if mark != work.mark:
+                return
         engine = self._engine(work.seed, max_batch)
         self._steps = lambda: engine.steps_done
-        place = {id(request): at for at, request in enumerate(work.requests)}
+        asked = Asked(work.requests, work.room, self.hear)
+        feed = asked if work.room else None
         with self._replica.lay(work.weights) as population:
-            answers = engine.generate(work.requests, work.sampling, population)
+            answers = engine.generate(work.requests, work.sampling, population, feed)
             for request, completion in answers:
-                self._say("completion", place[id(request)], completion)
+                self._say("completion", asked.number(request), completion)
         self._say("done")
 
     def _engine(self, seed: int, max_batch: int) -> Any:
@@ -120,12 +117,42 @@ class Worker:
 
     def _say(self, *answer: Any) -> None:
         with self._lock:
-            self._line.sendall(pack(answer))
+            send(self._line, answer)
 
-    def _messages(self) -> Iterator[Any]:
-        frames = Frames(None)
-        while data := self._line.recv(1 << 20):
-            yield from map(pickle.loads, frames.add(data))
+
+class Asked:
+    """The requests of a portion, with the numbers that the run's process knows them by: those that
+    it began with first, and as an engine's feed those that come later."""
+
+    def __init__(
+        self, requests: Sequence[Request], room: Room | None, hear: Callable[..., Turns | None]
+    ) -> None:
+        self.context, self.rows = (room.context, room.rows) if room else (0, 0)
+        self._hear, self._open = hear, room is not None
+        self._count = 0
+        self._under_way: dict[int, tuple[int, Request]] = {}
+        self._add(requests)
+
+    def take(self, wait: bool) -> list[Request] | None:
+        new: list[Request] = []
+        while self._open:
+            turns = self._hear(0.0 if not wait else _GATHER_S if new else None)
+            if turns is None:
+                break
+            self._open = turns.requests is not None
+            new += self._add(turns.requests or ())
+        return new if self._open or new else None
+
+    def number(self, request: Request) -> int:
+        """Of a request that has its completion now."""
+        number, _ = self._under_way.pop(id(request))
+        return number
+
+    def _add(self, requests: Sequence[Request]) -> Sequence[Request]:
+        for request in requests:
+            self._under_way[id(request)] = self._count, request
+            self._count += 1
+        return requests
 
 
 def main() -> None:
@@ -140,7 +167,7 @@ def main() -> None:
         worker.serve()
     except ProofgymError as error:
         worker.fail(str(error))
-    except (BrokenPipeError, ConnectionResetError):  # nobody listens any more
+    except (EOFError, BrokenPipeError, ConnectionResetError):  # nobody listens any more
         pass
     except Exception:
         traceback.print_exc()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import queue
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from typing import Any, Literal
 
@@ -141,7 +141,7 @@ class EpisodeAttempts:
 
     def _hear(self, message: tuple[Any, ...]) -> None:
         if (feed := self._feed) is not None:
-            feed.messages.put(message)
+            feed.hear(message)
 
     def _rules(self, tokenizer: Any, max_tokens: int, sampling: Sampling) -> Rules:
         choice = self.config.template
@@ -169,19 +169,33 @@ class EpisodeFeed:
         self, rules: Rules, children: Children, count: int, context: int, rows: int
     ) -> None:
         self.context, self.rows = context, rows
-        self.open = count
-        """Episodes that are not over."""
-        self.messages: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
+        self.conversations = self.open = count
+        """Episodes, and those that are not over."""
+        self._messages: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
+        self._bell: Callable[[], None] = lambda: None
         self._rules, self._children = rules, children
         self._under_way: dict[int, tuple[Record, Asked]] = {}
         self._finished: deque[Future[Rollout]] = deque()
+        self._ended: list[tuple[tuple[int, ...], int]] = []
+
+    def hear(self, message: tuple[Any, ...]) -> None:
+        """What an episode asks or has come to; from any thread."""
+        self._messages.put(message)
+        self._bell()
+
+    def ring(self, bell: Callable[[], None]) -> None:
+        self._bell = bell
+
+    def ended(self) -> list[tuple[tuple[int, ...], int]]:
+        ended, self._ended = self._ended, []
+        return ended
 
     def take(self, wait: bool) -> list[Request] | None:
         requests: list[Request] = []
         while self.open:
             pause = 0.0 if not wait else _GATHER_S if requests else None
             try:
-                message = self.messages.get(pause != 0.0, pause or None)
+                message = self._messages.get(pause != 0.0, pause or None)
             except queue.Empty:
                 break
             requests += self._understand(*message)
@@ -205,6 +219,7 @@ class EpisodeFeed:
             record, verdict = rest
             record.finish(verdict)
             self.open -= 1
+            self._ended.append(record.request.conversation)
             self._finished.append(record.future)
             return []
         return self._asked(*rest)

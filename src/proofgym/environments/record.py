@@ -119,6 +119,7 @@ class Rules:
             prompt,
             min(call["max_tokens"] or self.turn_tokens, left),
             stop,
+            record.request.key,
         )
         asked.add(place)
         if known is None or known.request != request:

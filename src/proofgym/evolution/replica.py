@@ -37,7 +37,14 @@ class Members:
 
     iteration: int
     k: int
+    count: int
     factored: bool
+
+    def weights(self, member: int) -> Laid:
+        return Laid(self.iteration, self.k, None if self.factored else member)
+
+    def parts(self, engines: int) -> int:
+        return engines if self.factored else self.count
 
     def portions(self, requests: Sequence[Request], engines: int) -> list[Portion]:
         """A member each; factored, a contiguous share of the members for each process."""
@@ -46,14 +53,10 @@ class Members:
             places.setdefault(request.member, []).append(place)
         members = sorted(places)
         if not self.factored:
-            return [
-                Portion(Laid(self.iteration, self.k, it), tuple(places[it]), f"member {it}")
-                for it in members
-            ]
-        everyone = Laid(self.iteration, self.k, None)
+            return [Portion(self.weights(it), tuple(places[it]), f"member {it}") for it in members]
         return [
             Portion(
-                everyone,
+                self.weights(share[0]),
                 tuple(sorted(place for member in share for place in places[member])),
                 f"members {share[0]} to {share[-1]}",
             )
@@ -75,8 +78,12 @@ class StateSource:
     def opening(self) -> Replay:
         return Replay(self._record(), self._keyframes)
 
-    def news(self, since: int) -> list[Entry]:
+    def news(self, since: int | None) -> list[Entry]:
+        assert since is not None, "replicas of a state do not go astray"
         return self._record().between(since, self.version)
+
+    def astray(self) -> bool:
+        return False
 
     def mark(self) -> str:
         if self._marked[0] != self.version:

@@ -37,6 +37,8 @@ class Policy:
         is the scorer's."""
         self.stored: torch.dtype = engine_model.dtype
         """The engine's precision."""
+        self.version = 0
+        """How often it was published."""
         self._engine = dict(engine_model.named_parameters())
         self._adapted: Any = None
         if lora is not None:
@@ -67,9 +69,15 @@ class Policy:
             if parameter.requires_grad
         }
 
+    @property
+    def published(self) -> dict[str, Any]:
+        """The engine's tensors that training changes, by name."""
+        names = self.trained if self._adapted is None else self.factors()
+        return {name: self._engine[name] for name in names}
+
     def factors(self) -> dict[str, tuple[Tensor, Tensor, float]]:
-        """B, A and the scale of each adapted tensor, by its name in the model; needs a LoRA."""
-        return factors(self._adapted)
+        """Of a LoRA: B, A and the scale, by the names of the engine's tensors."""
+        return {} if self._adapted is None else factors(self._adapted)
 
     @contextmanager
     def reference(self) -> Iterator[Scorer]:
@@ -85,9 +93,10 @@ class Policy:
     def publish(self) -> int:
         """Bring the engine's weights up to date; returns how many tensors were written."""
         written = 0
+        self.version += 1
         if self._adapted is not None:
             bases = base_weights(self._adapted)
-            for name, (left, right, scale) in factors(self._adapted).items():
+            for name, (left, right, scale) in self.factors().items():
                 self._engine[name].copy_(merged(bases[name], left, right, scale))
                 written += 1
             return written

@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -21,6 +21,9 @@ from proofgym.trainer.rows import Row, lay_out, microbatches
 from proofgym.trainer.sample import Sample
 from proofgym.trainer.scorer import Scorer
 from proofgym.trainer.tokens import Tokens, read
+
+if TYPE_CHECKING:
+    from proofgym.trainer.replica import TrainedSource
 
 #: From tokens to the loss, a sum whose gradients accumulate over the passes of a step, and to
 #: further sums to report.
@@ -106,6 +109,12 @@ class Trainer:
     def publish(self) -> int:
         """Give the engine the current weights; returns how many tensors that wrote."""
         return self.policy.publish()
+
+    def source(self) -> TrainedSource:
+        """What processes with the engine's weights are told of those that are published."""
+        from proofgym.trainer.replica import TrainedSource
+
+        return TrainedSource(self.policy)
 
     def state(self) -> dict[str, Tensor]:
         """Trained weights and the optimiser's moments, by kind and name."""
