@@ -69,7 +69,7 @@ def digest(run):
 
 @pytest.mark.parametrize("noise", ["rademacher", "gaussian8"])
 def test_a_tiny_model_learns_and_the_run_says_so(job_file, tmp_path, capfd, noise):
-    run = train(job_file, tmp_path / "runs", "iterations=25", f"algorithm.noise={noise}")
+    run = train(job_file, tmp_path / "runs", "iterations=60", f"algorithm.noise={noise}")
     events = run.events()
     rewards = [event["reward"] for event in events if event["event"] == "iteration"]
     assert sum(rewards[-5:]) > 2 * sum(rewards[:5])
@@ -81,7 +81,7 @@ def test_a_tiny_model_learns_and_the_run_says_so(job_file, tmp_path, capfd, nois
     )
     printed = capfd.readouterr().err
     assert run.id in printed
-    assert re.search(r"iteration 25/25 64/64 attempts", printed)
+    assert re.search(r"iteration 60/60 64/64 attempts", printed)
     assert (run.path / "job.py").read_text() == job_file.read_text()
 
 
