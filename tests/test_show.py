@@ -64,7 +64,7 @@ def test_the_listed_tensors_are_those_that_change(tmp_path, patterns, dtype, noi
     config = ES(population=2, parameters=patterns, noise=noise, evaluation="materialised")
     run = config.build(model, seed=0, directory=tmp_path, base_digest="base")
     before = {name: it.clone() for name, it in model.named_parameters()}
-    run.state.write_member(1, 0, run._tensors)
+    run.state.write_member(1, 0, run.lent.tensors)
     after = dict(model.named_parameters())
     moved = {it: (before[it] != after[it]).float().mean().item() for it in before}
     run.close()

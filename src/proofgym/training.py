@@ -49,7 +49,7 @@ def train(job: Job, run: RunDirectory, tasks: Sequence[Task], control: str | Non
             algorithm.check(engine, tasks[0].prompt)
             if job.cluster.engines > 1:
                 say(f"starting {job.cluster.engines} engines")
-                source = algorithm.source()
+                source = algorithm.source(job.cluster.engines)
                 engine = fleet = job.cluster.fleet(job.model, loaded, job.seed, source)
             repair_record(run, algorithm, tasks)
             order = job.order.open(tasks, job.seed)

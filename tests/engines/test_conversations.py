@@ -203,6 +203,6 @@ def test_a_process_has_room_for_as_many_turns_as_there_will_be(factored, at_once
     members, engines = 64, [None, None]
     count = members * tasks
     feed = SimpleNamespace(context=8, rows=min(at_once, count), conversations=count)
-    population = Members(0, 1, members, factored)
+    population = Members(0, 1, members, 2 if factored else 1, factored)
     it = Conversations(SimpleNamespace(workers=engines), SAMPLING, population, feed)
     assert it._room.rows == rows

@@ -80,7 +80,7 @@ def opened(tiny_model, directory, config, engines, **options):
     engine = fleet = None
     try:
         if engines > 1:
-            engine = fleet = cluster.fleet(model, loaded, 5, run.source())
+            engine = fleet = cluster.fleet(model, loaded, 5, run.source(engines))
         else:
             engine = cluster.engine(loaded, 5)
         yield SimpleNamespace(run=run, engine=engine, loaded=loaded, cluster=cluster)
@@ -244,12 +244,15 @@ def test_a_portion_that_loses_process_after_process_is_given_up(caplog):
 
 def test_portions_hold_every_request_once():
     requests = [Request((0, task), "", member) for task in range(3) for member in range(5)]
-    single = Members(0, 1, 5, factored=False).portions(requests, 2)
+    single = Members(0, 1, 5, 1, everyone=False).portions(requests, 2)
     assert [it.name for it in single] == [f"member {m}" for m in range(5)]
     assert single[1].places == (1, 6, 11)
-    shares = Members(0, 1, 5, factored=True).portions(requests, 2)
+    shares = Members(0, 1, 5, 3, everyone=True).portions(requests, 2)
     assert [it.name for it in shares] == ["members 0 to 1", "members 2 to 4"]
-    for portions in (single, shares):
+    stacks = Members(0, 1, 5, 2, everyone=False).portions(requests, 2)
+    assert [it.name for it in stacks] == ["member 0", "members 1 to 2", "members 3 to 4"]
+    assert [it.weights.members for it in stacks] == [(0,), (1, 2), (3, 4)]
+    for portions in (single, shares, stacks):
         places = [place for it in portions for place in it.places]
         assert sorted(places) == list(range(len(places)))
     assert [list(it) for it in cut(range(5), 3)] == [[0], [1, 2], [3, 4]]

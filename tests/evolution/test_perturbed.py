@@ -30,9 +30,10 @@ def completions(
         decoder.draw = torch.compile(draw, dynamic=True, backend=compiled)
     kinds = [type(module) for module in model.model.modules()]
     (batch,) = list(run.batches(TASKS))
-    run._factored.prepare(0)
-    with run._factored:
-        done = dict(engine.generate(batch.requests, Sampling(max_tokens=12), run._factored))
+    factored = run.way._factored
+    factored.prepare(0)
+    with factored:
+        done = dict(engine.generate(batch.requests, Sampling(max_tokens=12), factored))
     run.close()
     assert [type(module) for module in model.model.modules()] == kinds
     assert not [name for name, _ in model.model.named_buffers() if "noise_" in name]

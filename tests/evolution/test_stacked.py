@@ -14,6 +14,7 @@ from proofgym.evolution import manifest, specification
 from proofgym.evolution.history import Update
 from proofgym.evolution.stacked import Stacked
 from proofgym.evolution.state import State, named
+from proofgym.evolution.ways import groups
 from proofgym.types import Sampling, Task
 
 TASKS = [Task("a", "theorem and"), Task("b", "p ∧ q → q"), Task("c", "theorem and or")]
@@ -49,9 +50,9 @@ def test_logits_are_those_of_members_written_out(family, kind, dtype, tied):
     state, side = stacked(made, kind=kind)
     ids = torch.randint(0, 61, (9, 5), generator=torch.Generator().manual_seed(3))
     plain = logits(made, ids)
-    groups = list(side.groups())
-    assert [list(it) for it in groups] == [[0, 1, 2], [3, 4, 5]]
-    for group in groups:
+    parts = groups(6, side.size)
+    assert [list(it) for it in parts] == [[0, 1, 2], [3, 4, 5]]
+    for group in parts:
         rows = [group[place] for place in (2, 0, 0, 1, 2, 0, 0, 1, 0)]
         side.prepare(1, group)
         with side:

@@ -72,7 +72,7 @@ def opened(tiny_model, directory, kind, engines, **options):
     fleet = None
     try:
         if engines > 1:
-            fleet = cluster.fleet(model, loaded, 5, run.source())
+            fleet = cluster.fleet(model, loaded, 5, run.source(2))
         engine = fleet or cluster.engine(loaded, 5)
         yield SimpleNamespace(run=run, engine=engine, model=loaded.model)
     finally:

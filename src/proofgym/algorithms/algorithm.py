@@ -41,7 +41,7 @@ class AlgorithmRun(Protocol):
     new: bool
     """Whether its directory held nothing of it: a run that has done iterations has lost them."""
 
-    def source(self) -> Source:
+    def source(self, engines: int) -> Source:
         """What processes that generate side by side are told of the weights; asked for at most
         once, before the first batch. Only where `Algorithm.several_engines`."""
         ...

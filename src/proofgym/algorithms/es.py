@@ -7,33 +7,20 @@ no gradients, and a run is its base weights plus one number a member and iterati
 
 from __future__ import annotations
 
-import logging
-import math
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from proofgym.algorithms.algorithm import Algorithm, AttemptKey, Batch, rewards_of
-from proofgym.algorithms.normalise import deviation, mean, normalise, per_prompt
-from proofgym.engines.engine import Engine
-from proofgym.errors import ConfigError, HistoryError, RunError, nearest
-from proofgym.evolution import keyframe, manifest, philox, reach, replay, specification
-from proofgym.evolution.history import Decay, History, Update
-from proofgym.evolution.state import State, named
-from proofgym.progress import Progress
+from proofgym.algorithms.algorithm import Algorithm
+from proofgym.algorithms.es_run import ESRun
+from proofgym.errors import ConfigError, HistoryError, nearest
+from proofgym.evolution import manifest, replay, specification
+from proofgym.evolution.history import History
+from proofgym.evolution.state import named
 from proofgym.schedule import Schedule
-from proofgym.types import Request, Rollout, Sampling, Task
-
-if TYPE_CHECKING:
-    from proofgym.engines.portions import Source
-
-CHECK_STREAM = 2**62 + 1  # of the draws in `check`: no iteration's, nor an evaluation's
-_WRITTEN_S = 2e-8  # a keyframe's seconds a weight, until one was written and measured
-log = logging.getLogger("proofgym")
+from proofgym.types import Sampling
 
 #: Fields that may differ when a run is resumed: they do not enter its arithmetic.
 _FREE = {"keyframe_every", "max_unscored", "stack"}
@@ -111,11 +98,12 @@ class ES(Algorithm):
             raise ValueError('evaluation="factored" needs a rank')
         if self.stack and self.evaluation in ("factored", "materialised"):
             raise ValueError(f"stack has no use with evaluation={self.evaluation!r}; leave it out")
-        if self.weight_decay and not self._decay():
+        if self.weight_decay and not self.decay():
             raise ValueError("weight_decay below 2^-17 rounds to nothing")
         return self
 
-    def _decay(self) -> int:
+    def decay(self) -> int:
+        """`weight_decay` in steps of 2^-16."""
         return round(self.weight_decay * 2**16)
 
     def way(self, model: Any) -> str:
@@ -193,300 +181,6 @@ class ES(Algorithm):
             "control": control,
             "algorithm": self.to_json(),
             "manifest": manifest.build(model, self.parameters, chosen).to_json(),
-        }
-
-
-class ESRun:
-    """A running ES: holds the exact state, writes the history, and lends the model its weights."""
-
-    def __init__(
-        self,
-        config: ES,
-        model: Any,
-        state: State,
-        history: History,
-        keyframes: Path,
-    ) -> None:
-        self.new = state.iteration == 0  # with every iteration an entry became durable
-        self.config, self.state, self.history = config, state, history
-        self._model, self._keyframes = model, keyframes
-        self._tensors = named(model, state.manifest)
-        self._expected: dict[int, list[AttemptKey]] = {}
-        self._factored: Any = None
-        self._stacked: Any = None
-        way = config.way(model)
-        if way == "factored":
-            from proofgym.evolution.factored import Factored
-
-            self._factored = Factored(model, state)
-        elif way == "stacked":
-            from proofgym.evolution.stacked import Stacked
-
-            self._stacked = Stacked(model, state, config.stack)
-        keyframe.prune(keyframes)
-        self.iteration = state.iteration
-        """The next iteration to do."""
-        self._current = False
-        self._spread = False
-        self._since_keyframe_s = 0.0
-        self._keyframe_s = _WRITTEN_S * sum(tensor.size for tensor in state.manifest)
-        self.policy()
-        log.info(self.describe())
-
-    def describe(self) -> str:
-        """One line of effective settings, σ and s as rounded."""
-        chosen = self.state.specification
-        tensors = list(self.state.manifest)
-        rank = f"rank {chosen.rank}" if chosen.rank else "full rank"
-        return (
-            f"ES: {chosen.population} members, {rank} {chosen.kind}, sigma {chosen.sigma:.6g} "
-            f"(asked {self.config.sigma:.6g}), step 2^{chosen.scale}, {len(tensors)} tensors with "
-            f"{sum(tensor.size for tensor in tensors):,} weights"
-        )
-
-    def check(self, engine: Engine, prompt: str) -> None:
-        """Before the first iteration, have the engine show that noise on each chosen tensor changes
-        what it computes.
-
-        Raises:
-            RunError: names the tensors without effect.
-        """
-        if self.iteration > 0:
-            return
-        request = Request((CHECK_STREAM, 0, 0), prompt, 0)
-        sampling = Sampling(temperature=8.0, max_tokens=2)  # so hot that no token is certain
-
-        def answer() -> tuple[Any, ...]:
-            population = self._factored or self._stacked
-            ((_, completion),) = engine.generate([request], sampling, population)
-            return completion.token_ids, completion.logprobs
-
-        self.policy()
-        size = len(self._tensors) if self._factored is None else self._factored.uses
-        with ExitStack() as stack:
-            progress = stack.enter_context(Progress("checking noise", size, "tensors"))
-            if self._factored is not None:
-                self._factored.prepare(self.iteration)
-                stack.enter_context(self._factored)
-                found = self._factored.unreached(answer)
-            elif self._stacked is not None:
-                stack.enter_context(self._stacked)
-                found = self._stacked.unreached(self.iteration, answer)
-            else:
-                found = reach.unreached(self.state, self._tensors, self.iteration, answer)
-            silent = []
-            for name in found:
-                progress.advance()
-                silent += [name] if name else []
-        if silent:
-            listed = ", ".join(silent[:5]) + (", …" if len(silent) > 5 else "")
-            raise RunError(
-                f"noise on {len(silent)} of {size} uses of chosen tensors changes nothing that the "
-                f"engine computes: {listed}. Leave them out (ES.parameters), or see why they are "
-                "unused"
-            )
-
-    def source(self) -> Source:
-        """What processes with replicas of the weights are told; from now on the batches are for
-        them, whole populations."""
-        from proofgym.evolution.replica import StateSource
-
-        self._spread, self._stacked = True, None
-        return StateSource(self.state, self.history.record, self._keyframes)
-
-    def batches(self, tasks: Sequence[Task], first: int = 0) -> Iterator[Batch]:
-        """One batch with all members (factored, or for several engines), one for as many as are
-        side by side, or one a member with its weights in the model.
-
-        Request keys are (iteration, task, sample): all members face the same sampling noise.
-        """
-        self._expected = {member: [] for member in range(self.config.population)}
-        if self._spread:
-            yield self._shared(tasks, first)
-            return
-        if self._stacked is not None:
-            yield from self._side_by_side(tasks, first)
-            return
-        if self._factored is None:
-            yield from self._materialised(tasks, first)
-            return
-        self.policy()
-        self.state.k = self._k()
-        self._factored.prepare(self.iteration)
-        with self._factored:
-            yield self._batch(tasks, first, range(self.config.population), self._factored)
-
-    def _shared(self, tasks: Sequence[Task], first: int) -> Batch:
-        from proofgym.evolution.replica import Members
-
-        self.policy()
-        self.state.k = self._k()
-        count = self.config.population
-        members = Members(self.iteration, self.state.k, count, self._factored is not None)
-        if members.factored:
-            return self._batch(tasks, first, range(count), members)
-        batch = Batch([], [], members)  # by member: a process has one at a time
-        for member in range(count):
-            its = self._batch(tasks, first, [member], members)
-            batch.requests += its.requests
-            batch.tasks += its.tasks
-        return batch
-
-    def _side_by_side(self, tasks: Sequence[Task], first: int) -> Iterator[Batch]:
-        self.policy()
-        self.state.k = self._k()
-        for members in self._stacked.groups():
-            self._stacked.prepare(self.iteration, members)
-            with self._stacked:
-                yield self._batch(tasks, first, members, self._stacked)
-
-    def _materialised(self, tasks: Sequence[Task], first: int) -> Iterator[Batch]:
-        self.state.k = self._k()
-        try:
-            for member in range(self.config.population):
-                self._current = False
-                self.state.write_member(member, self.iteration, self._tensors)
-                yield self._batch(tasks, first, [member], None)
-        finally:
-            self.policy()
-
-    def _batch(
-        self, tasks: Sequence[Task], first: int, members: Sequence[int], population: Any
-    ) -> Batch:
-        """Requests by task, then sample, then member, so that equal prompts lie together."""
-        batch = Batch([], [], population)
-        for position, task in enumerate(tasks, start=first):
-            for sample in range(self.config.samples):
-                for member in members:
-                    request = Request((self.iteration, position, sample), task.prompt, member)
-                    batch.requests.append(request)
-                    batch.tasks.append(task)
-                    self._expected[member].append((request.key, member))
-        return batch
-
-    def wanting(self, rollouts: Sequence[Rollout]) -> int:
-        """Every task serves: members are compared over all of them."""
-        return 0
-
-    def update(self, rollouts: Sequence[Rollout]) -> dict[str, float]:
-        """Turn rewards into the next weights. Raises RunError where too many have no score."""
-        return self.learn(rewards_of(rollouts))
-
-    def learn(self, rewards: Mapping[AttemptKey, float | None]) -> dict[str, float]:
-        """The update, from each attempt's reward (None: no score) alone."""
-        if not self._expected:
-            raise RunError("ES.update must follow ES.batches of the same iteration")
-        scores = self._scores(rewards)
-        if self.config.normalise == "per_prompt":
-            normalised = per_prompt(self._by_prompt(rewards, list(scores)))
-        else:
-            normalised = normalise(scores, self.config.normalise)
-        coefficients = self._coefficients(normalised)
-        entries = [Update(self.iteration, tuple(coefficients), len(scores))]
-        decay = self.config._decay()
-        self.history.append(*([Decay(self.iteration, decay)] if decay else []), *entries)
-        self._current = False
-        began = time.perf_counter()
-        self.state.apply(*self.history.record().between(self.iteration, self.iteration + 1))
-        self._expected, self.iteration = {}, self.state.iteration
-        self.policy()
-        self._since_keyframe_s += time.perf_counter() - began
-        if self._keyframe_is_due():
-            self._keyframe()
-        return self._metrics(scores, coefficients)
-
-    def policy(self) -> None:
-        """Put the current, unperturbed weights into the model."""
-        if not self._current:
-            self.state.write_current(self._tensors)
-            self._current = True
-
-    def close(self) -> None:
-        """Leave the model with the current weights, also after a failure halfway a batch."""
-        for population in (self._factored, self._stacked):
-            if population is not None:
-                population.detach()
-        self.policy()
-        self.history.close()
-
-    def _scores(self, rewards: Mapping[AttemptKey, float | None]) -> dict[int, float]:
-        """Mean reward of each member whose attempts were all scored, as was its partner's."""
-        scores = {}
-        for member, keys in self._expected.items():
-            found = [rewards.get(key) for key in keys]
-            if found and all(value is not None and math.isfinite(value) for value in found):
-                scores[member] = math.fsum(value for value in found if value is not None) / len(
-                    found
-                )
-        if self.config.antithetic:
-            scores = {member: score for member, score in scores.items() if member ^ 1 in scores}
-        lost = 1 - len(scores) / self.config.population
-        if lost > self.config.max_unscored:
-            raise RunError(
-                f"iteration {self.iteration}: {lost:.0%} of the members have no score, above "
-                f"max_unscored = {self.config.max_unscored:.0%}: the verifier or a sandbox is "
-                "failing. Nothing was updated; mend it and resume"
-            )
-        return scores
-
-    def _by_prompt(
-        self, rewards: Mapping[AttemptKey, float | None], members: Sequence[int]
-    ) -> list[dict[int, float]]:
-        """Mean reward of each of these members, all of whose attempts have one, on each prompt."""
-        found: dict[int, dict[int, list[float]]] = {}
-        for member in members:
-            for key, _ in self._expected[member]:
-                reward = rewards[key, member]
-                assert reward is not None
-                found.setdefault(key[1], {}).setdefault(member, []).append(reward)
-        return [{m: mean(values) for m, values in prompt.items()} for prompt in found.values()]
-
-    def _k(self) -> int:
-        return self.state.specification.scaled(self.config.sigma_schedule.at(self.iteration))
-
-    def _coefficients(self, normalised: Mapping[int, float]) -> list[int]:
-        chosen, config = self.state.specification, self.config
-        rate = config.learning_rate * config.learning_rate_schedule.at(self.iteration)
-        members = list(normalised)
-        values = [chosen.coefficient(rate, normalised[m], len(members)) for m in members]
-        if self.history.header["control"] == "permuted":
-            key = philox.key(chosen.seed, "control")
-            order = philox.permutation(key, self.iteration, len(members))
-            values = [values[place] for place in order]
-        by_member = dict(zip(members, values, strict=True))
-        return [by_member.get(member, 0) for member in range(self.config.population)]
-
-    def _keyframe_is_due(self) -> bool:
-        if every := self.config.keyframe_every:
-            return self.iteration % every == 0
-        return self._since_keyframe_s > self._keyframe_s
-
-    def _keyframe(self) -> None:
-        """The iteration is durable without it, so a full disk costs only a longer resume."""
-        began, self._since_keyframe_s = time.perf_counter(), 0.0
-        try:
-            keyframe.save(self._keyframes, self.state, self.history.digests[self.iteration])
-            keyframe.prune(self._keyframes)
-            self._keyframe_s = time.perf_counter() - began
-        except OSError as error:
-            log.warning("no keyframe for iteration %d: %s", self.iteration, error)
-
-    def _metrics(
-        self, scores: Mapping[int, float], coefficients: Sequence[int]
-    ) -> dict[str, float]:
-        chosen = self.state.specification
-        size = sum(tensor.size for tensor in self.state.manifest)
-        directions = self.state.directions(coefficients).values()
-        return {
-            "member_mean": mean(list(scores.values())),
-            "member_sd": deviation(list(scores.values())),
-            # Directions are nearly orthogonal, each of length unit·√size.
-            "update_norm": chosen.step
-            * chosen.unit
-            * math.sqrt(size * sum(d * d for d in directions)),
-            "sigma": self.state.k * chosen.step * chosen.unit,
-            "dropped_share": 1 - len(scores) / self.config.population,
-            "coefficient_bits": max(abs(c) for c in coefficients).bit_length(),
         }
 
 

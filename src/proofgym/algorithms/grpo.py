@@ -224,7 +224,7 @@ class GRPORun:
         self._reward = 0.0
         self._source: TrainedSource | None = None
 
-    def source(self) -> TrainedSource:
+    def source(self, engines: int) -> TrainedSource:
         """What the engines of several processes are told of the weights."""
         self._source = self.trainer.source()
         return self._source

@@ -104,7 +104,7 @@ class SupervisedRun:
         self.iteration = 0
         self._source: TrainedSource | None = None
 
-    def source(self) -> TrainedSource:
+    def source(self, engines: int) -> TrainedSource:
         """What the engines that measure are told of the weights."""
         self._source = self.trainer.source()
         return self._source

@@ -13,62 +13,70 @@ from pathlib import Path
 from typing import Any
 
 from proofgym.engines.engine import Population
-from proofgym.engines.portions import Portion, cut
+from proofgym.engines.portions import Portion
 from proofgym.evolution import replay
-from proofgym.evolution.factored import Factored
 from proofgym.evolution.history import Entry, Record
-from proofgym.evolution.state import State, named
+from proofgym.evolution.state import State
+from proofgym.evolution.ways import Lent, Way, groups, make
 from proofgym.types import Request
 
 
 @dataclass(frozen=True)
 class Laid:
-    """Members of one iteration: one, whose weights are written out, or all of them, factored."""
+    """Members of one iteration that are evaluated together."""
 
     iteration: int
     k: int
     """σ in steps of s·unit."""
-    member: int | None
+    members: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Members:
-    """An iteration's population, to be carried out by processes with replicas."""
+    """An iteration's population, in portions of at most `size` members, to be carried out by
+    processes with replicas."""
 
     iteration: int
     k: int
     count: int
-    factored: bool
+    size: int
+    everyone: bool
+    """Whether a process can evaluate all members at once."""
 
     def weights(self, member: int) -> Laid:
-        return Laid(self.iteration, self.k, None if self.factored else member)
+        """What a process needs for this member; for all of a portion the same."""
+        group: Sequence[int] = range(self.count)
+        if not self.everyone:
+            (group,) = (it for it in groups(self.count, self.size) if member in it)
+        return Laid(self.iteration, self.k, tuple(group))
 
     def parts(self, engines: int) -> int:
-        return engines if self.factored else self.count
+        return engines if self.everyone else len(groups(self.count, self.size))
 
     def portions(self, requests: Sequence[Request], engines: int) -> list[Portion]:
-        """A member each; factored, a contiguous share of the members for each process."""
+        """One for each group of members."""
         places: dict[int, list[int]] = {}
         for place, request in enumerate(requests):
             places.setdefault(request.member, []).append(place)
-        members = sorted(places)
-        if not self.factored:
-            return [Portion(self.weights(it), tuple(places[it]), f"member {it}") for it in members]
-        return [
-            Portion(
-                self.weights(share[0]),
-                tuple(sorted(place for member in share for place in places[member])),
-                f"members {share[0]} to {share[-1]}",
-            )
-            for share in cut(members, engines)
-        ]
+        found = []
+        for group in groups(self.count, self.size):
+            its = tuple(sorted(place for member in group for place in places.get(member, ())))
+            several = f"members {group[0]} to {group[-1]}"
+            name = several if len(group) > 1 else f"member {group[0]}"
+            if its:
+                found.append(Portion(self.weights(group[0]), its, name))
+        return found
 
 
 class StateSource:
-    """What the processes of a run are told of its state. `record` gives the history as it is."""
+    """What the processes of a run are told of its state. `record` gives the history as it is; they
+    evaluate members in this way, at most `size` at once."""
 
-    def __init__(self, state: State, record: Callable[[], Record], keyframes: Path) -> None:
+    def __init__(
+        self, state: State, record: Callable[[], Record], keyframes: Path, way: str, size: int
+    ) -> None:
         self._state, self._record, self._keyframes = state, record, keyframes
+        self._way, self._size = way, size
         self._marked: tuple[int, str] = (-1, "")
 
     @property
@@ -76,7 +84,7 @@ class StateSource:
         return self._state.iteration
 
     def opening(self) -> Replay:
-        return Replay(self._record(), self._keyframes)
+        return Replay(self._record(), self._keyframes, self._way, self._size)
 
     def news(self, since: int | None) -> list[Entry]:
         assert since is not None, "replicas of a state do not go astray"
@@ -97,49 +105,39 @@ class Replay:
 
     record: Record
     keyframes: Path
+    way: str
+    size: int
 
     def open(self, model: Any) -> StateReplica:
         """Raises HistoryError where the model does not hold the base weights."""
-        return StateReplica(model, replay.restore(self.record, model, self.keyframes))
+        state = replay.restore(self.record, model, self.keyframes)
+        return StateReplica(Lent(model, state), self.way, self.size)
 
 
 class StateReplica:
     """A state, and the model that it lends weights to."""
 
-    def __init__(self, model: Any, state: State) -> None:
-        self.state = state
-        self._model, self._tensors = model, named(model, state.manifest)
-        self._current = False
-        self._factored: Factored | None = None
+    def __init__(self, lent: Lent, way: str, size: int) -> None:
+        self._lent, self._how = lent, (way, size)
+        self._way: Way | None = None
 
     def follow(self, news: Sequence[Entry]) -> None:
         if news:
-            self._current = False
-            self.state.apply(*news)
+            self._lent.changed()
+            self._lent.state.apply(*news)
 
     def mark(self) -> str:
-        return self.state.checksum()
+        return self._lent.state.checksum()
 
     @contextmanager
     def lay(self, weights: Laid | None) -> Iterator[Population | None]:
         if weights is None:
-            self._policy()
+            self._lent.policy()
             yield None
             return
-        self.state.k = weights.k
-        if weights.member is not None:
-            self._current = False
-            self.state.write_member(weights.member, weights.iteration, self._tensors)
-            yield None
-            return
-        self._policy()
-        if self._factored is None:
-            self._factored = Factored(self._model, self.state)
-        self._factored.prepare(weights.iteration)
-        with self._factored:
-            yield self._factored
-
-    def _policy(self) -> None:
-        if not self._current:
-            self.state.write_current(self._tensors)
-            self._current = True
+        name, size = self._how
+        if self._way is None:
+            self._way = make(name, self._lent, size)
+        self._lent.state.k = weights.k
+        with self._way.lay(weights.iteration, weights.members) as population:
+            yield population

@@ -43,8 +43,8 @@ class Stacked:
         self.model, self._state = model, state
         tensors = named(model, state.manifest)
         population = state.specification.population
-        groups = math.ceil(population / min(population, most or room(tensors.values())))
-        self.size = math.ceil(population / groups)
+        parts = math.ceil(population / min(population, most or room(tensors.values())))
+        self.size = math.ceil(population / parts)
         """Members at once."""
         self._stacks = {name: _stack(tensor, self.size) for name, tensor in tensors.items()}
         device = next(iter(tensors.values())).device
@@ -57,12 +57,6 @@ class Stacked:
         self.first_layer = first_layer(model, state.manifest)
         self._patches = list(_patches(self, state.manifest, self._stacks))
         self._handles: list[Callable[[], None]] = []
-
-    def groups(self) -> Iterator[range]:
-        """The members, as many at a time as the stacks hold."""
-        population = self._state.specification.population
-        for first in range(0, population, self.size):
-            yield range(first, min(first + self.size, population))
 
     def prepare(self, iteration: int, members: Sequence[int]) -> None:
         """Write the weights of these members, at most `size`; `select` and `follow` refer to them.
