@@ -16,6 +16,10 @@ class RankOne:
     """A correction u·vᵀ for each member on the output of one linear layer a decoder layer."""
 
     compilable = False
+    layout = 0
+
+    def expect(self, members) -> None:
+        pass
 
     def __init__(self, model, first_layer: int, members: int = 4) -> None:
         self.first_layer = first_layer
