@@ -619,7 +619,7 @@ def test_keyframes_by_cost(tmp_path, monkeypatch):
     written = []
     monkeypatch.setattr(keyframe, "save", lambda *_: written.append(run.iteration))
     run._keyframe_s, clock = 0.0, iter(range(1000))
-    monkeypatch.setattr("proofgym.algorithms.es.time.perf_counter", lambda: next(clock))
+    monkeypatch.setattr("proofgym.algorithms.es_run.time.perf_counter", lambda: next(clock))
     run._keyframe_s = 2.5  # an update takes a tick, and so does writing
     for _ in range(7):
         step(run)

@@ -18,7 +18,7 @@ import torch
 
 from proofgym import ES, Job, Local, Measure, Model, Sampling
 from proofgym.algorithms.algorithm import Algorithm
-from proofgym.algorithms.es import ESRun
+from proofgym.algorithms.es_run import ESRun
 from proofgym.engines.fleet import Fleet
 from proofgym.engines.portions import Portion, cut, groups
 from proofgym.engines.remote import Remote

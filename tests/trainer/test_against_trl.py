@@ -7,7 +7,8 @@ import pytest
 import tiny_models
 import torch
 
-from proofgym.algorithms.grpo import GRPO, GRPORun
+from proofgym.algorithms.grpo import GRPO
+from proofgym.algorithms.grpo_run import GRPORun
 from proofgym.trainer.checkpoints import Checkpoints
 from proofgym.trainer.trainer import Trainer
 from proofgym.types import Completion, Request, Rollout, Sampling, Status, Task, Verdict

@@ -65,7 +65,7 @@ class ESRun:
         return (
             f"ES: {chosen.population} members, {rank} {chosen.kind}, sigma {chosen.sigma:.6g} "
             f"(asked {self.config.sigma:.6g}), step 2^{chosen.scale}, {len(tensors)} tensors with "
-            f"{sum(tensor.size for tensor in tensors):,} weights"
+            f"{sum(tensor.size for tensor in tensors):,} weights, {self._named}"
         )
 
     def check(self, engine: Engine, prompt: str) -> None:

@@ -1,0 +1,271 @@
+"""A running GRPO: samples with the current weights, and trains them on the verdicts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from proofgym.algorithms.advantages import advantages, informative
+from proofgym.algorithms.algorithm import Batch
+from proofgym.algorithms.losses import token_weights
+from proofgym.engines.engine import Engine
+from proofgym.errors import RunError
+from proofgym.random import permutation
+from proofgym.types import Request, Rollout, Sampling, Task
+
+if TYPE_CHECKING:
+    from proofgym.algorithms.grpo import GRPO
+    from proofgym.trainer.checkpoints import Checkpoint, Checkpoints
+    from proofgym.trainer.replica import TrainedSource
+    from proofgym.trainer.sample import Sample
+    from proofgym.trainer.trainer import Trainer
+
+CHECK_STREAM = 2**62 + 2  # of the draws in `check`: no iteration's, nor an evaluation's
+
+
+@dataclass(slots=True)
+class Scored:
+    """One attempt with a score, as it is trained on."""
+
+    group: int
+    reward: float
+    rollout: Rollout
+    advantage: float = 0.0
+
+
+class GRPORun:
+    """A running GRPO: samples with the current weights, trains them, and keeps checkpoints."""
+
+    def __init__(
+        self,
+        config: GRPO,
+        trainer: Trainer,
+        checkpoints: Checkpoints,
+        sampling: Sampling,
+        origin: Mapping[str, Any],
+    ) -> None:
+        self.config, self.trainer, self.checkpoints = config, trainer, checkpoints
+        self._sampling, self._origin = sampling, origin
+        self._loss = config.loss()
+        self.iteration = 0
+        """The next iteration to do."""
+        self.new = checkpoints.new
+        self._whole = True
+        """Whether the weights are those after `iteration`, not on their way to the next."""
+        self._reward = 0.0
+        self._source: TrainedSource | None = None
+
+    def source(self, engines: int) -> TrainedSource:
+        """What the engines of several processes are told of the weights."""
+        self._source = self.trainer.source()
+        return self._source
+
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Go on from a checkpoint."""
+        self.trainer.load(checkpoint.tensors(), checkpoint.state["steps"])
+        self.iteration = self.checkpoints.saved = checkpoint.iteration
+
+    def check(self, engine: Engine, prompt: str) -> None:
+        """Have engine and trainer say how likely the same tokens are.
+
+        Raises:
+            RunError: they disagree by more than `max_engine_gap`; gives the numbers.
+        """
+        from proofgym.trainer.sample import sequences
+
+        request = Request((CHECK_STREAM, 0, 0), prompt)
+        wanted = Sampling(temperature=1.0, max_tokens=16)
+        ((_, completion),) = engine.generate([request], wanted)
+        samples = list(sequences([completion]))
+        (sample,) = samples
+        (ours,) = self.trainer.logprobs(samples, temperature=1.0)
+        gaps = np.abs(ours - sample.values["engine"])
+        limit = self.config.max_engine_gap or (1e-3 if self.trainer.exact else 0.1)
+        if not gaps.mean() <= limit:
+            worst = int(gaps.argmax())
+            raise RunError(
+                f"engine and trainer disagree on the log-probabilities of the same {len(gaps)} "
+                f"tokens: by {gaps.mean():.4g} on average (allowed: {limit:g}), most at token "
+                f"{worst}: engine {sample.values['engine'][worst]:.4f}, trainer "
+                f"{ours[worst]:.4f}. They hold different weights or compute in different "
+                "precisions; mend that, or raise GRPO.max_engine_gap"
+            )
+
+    def batches(self, tasks: Sequence[Task], first: int = 0) -> Iterator[Batch]:
+        """One batch: every task `group` times. Request keys are (iteration, task, sample)."""
+        self.checkpoints.begin()
+        batch = Batch([], [])
+        for position, task in enumerate(tasks, start=first):
+            for sample in range(self.config.group):
+                batch.requests.append(Request((self.iteration, position, sample), task.prompt))
+                batch.tasks.append(task)
+        yield batch
+
+    def wanting(self, rollouts: Sequence[Rollout]) -> int:
+        """Tasks still missing to `prompts` informative groups, while more may be tried."""
+        tried = len({item.request.key[1] for item in rollouts})
+        room = self.config.dynamic_sampling * self.config.prompts - tried
+        if room <= 0 or self.config.dynamic_sampling == 1:
+            return 0
+        good = sum(informative(_rewards(group)) for group in _groups(rollouts).values())
+        return max(0, min(room, self.config.prompts - good))
+
+    def update(self, rollouts: Sequence[Rollout]) -> dict[str, float]:
+        """Train on the attempts. Raises RunError where too many have no score."""
+        attempts, metrics = self._scored(rollouts)
+        prepared = self._prepare(attempts)
+        rate = self.config.learning_rate_schedule.at(self.iteration)
+        before = self.trainer.steps
+        totals: Counter[str] = Counter()
+        self._whole = False
+        for chosen in self._minibatches(len(attempts)):
+            samples = self._weighted([prepared[place] for place in chosen])
+            totals.update(self.trainer.step(samples, self._loss, rate))
+        written = self.trainer.publish() if self.trainer.steps > before else 0
+        self._whole = True
+        self.iteration += 1
+        steps = self.trainer.steps - before
+        scores = [item.verdict.reward for item in rollouts if item.verdict.reward is not None]
+        self._reward = float(np.mean(scores)) if scores else 0.0
+        metrics |= {name: value / max(1, steps) for name, value in totals.items()}
+        metrics |= {"steps": steps, "tensors_published": written}
+        metrics["learning_rate"] = self.config.learning_rate * rate
+        if self._source is not None:
+            metrics |= self._source.report()
+        if self.checkpoints.due(self.iteration):
+            self._save()
+        return metrics
+
+    def close(self) -> None:
+        """Keep what was done, and leave the model with the current weights. After a failure between
+        the steps of an iteration there is nothing to keep since the last checkpoint."""
+        try:
+            if self.iteration > self.checkpoints.saved and self._whole:
+                self._save()
+        finally:
+            self.checkpoints.close()
+            self.trainer.close()
+
+    def _scored(self, rollouts: Sequence[Rollout]) -> tuple[list[Scored], dict[str, float]]:
+        """The attempts to train on with their advantages, and what to report of the groups."""
+        lost = sum(item.verdict.reward is None for item in rollouts) / max(1, len(rollouts))
+        if lost > self.config.max_unscored:
+            raise RunError(
+                f"iteration {self.iteration}: {lost:.0%} of the attempts have no score, above "
+                f"max_unscored = {self.config.max_unscored:.0%}: the verifier or a sandbox is "
+                "failing. Nothing was updated; mend it and resume"
+            )
+        groups = [group for group in _groups(rollouts).values() if len(group) > 1]
+        if self.config.group == 1:
+            groups = list(_groups(rollouts).values())
+        if self._origin["control"] == "permuted":
+            # As far as attempts are compared, or the control would learn what it compares.
+            whole = self.config.advantage == "reinforce++"
+            compared = [[attempt for group in groups for attempt in group]] if whole else groups
+            for group in compared:
+                _permute(group, self._origin["seed"], self.iteration)
+        useful = [group for group in groups if informative(_rewards(group))]
+        report = {"informative": len(useful) / max(1, len(groups))}
+        if self.config.group == 1:
+            together = [attempt for group in groups for attempt in group]
+            report["informative"] = float(informative(_rewards(together)))
+        if self.config.dynamic_sampling > 1:
+            groups = useful[: self.config.prompts]
+        if groups:
+            found = advantages([_rewards(group) for group in groups], self.config.advantage)
+            for group, values in zip(groups, found, strict=True):
+                for attempt, value in zip(group, values, strict=True):
+                    attempt.advantage = float(value)
+        return [attempt for group in groups for attempt in group], report
+
+    def _prepare(self, attempts: Sequence[Scored]) -> list[list[Sample]]:
+        """Each attempt's sequences with their advantage and, where the loss needs them, the
+        log-probabilities before any step."""
+        from proofgym.trainer.sample import sequences
+
+        prepared = []
+        for attempt in attempts:
+            samples = list(sequences(attempt.rollout.turns))
+            cut_off = any(turn.finish == "length" for turn in attempt.rollout.turns[-1:])
+            for sample in samples:
+                if self.config.mask_overlong and cut_off:
+                    sample.mask()
+                sample.fill("advantage", attempt.advantage)
+            prepared.append(samples)
+        samples = [sample for parts in prepared for sample in parts]
+        if self.config.epochs * self.config.minibatches > 1:
+            self._note("old", samples, self.trainer.logprobs(samples))
+        if self.config.kl:
+            self._note("reference", samples, self.trainer.logprobs(samples, reference=True))
+        if self.config.importance_cap is not None and self.trainer.temperature != 1:
+            # The engine's are at temperature 1; ratios must compare like with like.
+            ours = self.trainer.logprobs(samples, temperature=1.0)
+            pairs = zip(samples, ours, strict=True)
+            ratios = [np.exp(mine - sample.values["engine"]) for sample, mine in pairs]
+            self._note("importance", samples, ratios)
+        return prepared
+
+    @staticmethod
+    def _note(name: str, samples: Sequence[Sample], values: Sequence[Any]) -> None:
+        for sample, value in zip(samples, values, strict=True):
+            sample.values[name] = value
+
+    def _minibatches(self, count: int) -> Iterator[list[int]]:
+        """Places of the attempts of each step, in a seeded order of each epoch."""
+        parts = min(self.config.minibatches, count)
+        for epoch in range(self.config.epochs if count else 0):
+            seed, iteration = self._origin["seed"], self.iteration
+            order = permutation(count, seed, "minibatches", iteration, epoch)
+            if self.config.minibatches == 1:
+                order = list(range(count))
+            for part in range(parts):
+                yield order[part * count // parts : (part + 1) * count // parts]
+
+    def _weighted(self, attempts: Sequence[list[Sample]]) -> list[Sample]:
+        """The sequences of one step, with the weight of each token in its loss.
+
+        Where nothing pulls on tokens of advantage 0 they are counted, but not computed.
+        """
+        lengths = [sum(sample.count for sample in parts) for parts in attempts]
+        most = self._sampling.max_tokens
+        weights = token_weights(lengths, self.config.aggregation, most)
+        chosen = []
+        for parts, weight in zip(attempts, weights, strict=True):
+            for sample in parts:
+                sample.fill("weight", weight)
+                idle = not (self.config.kl or self.config.entropy)
+                if sample.count and not (idle and not sample.values["advantage"].any()):
+                    chosen.append(sample)
+        share = 1 / max(1, sum(sample.count for sample in chosen))
+        for sample in chosen:
+            sample.fill("share", share)
+        return chosen
+
+    def _save(self) -> None:
+        state = {"steps": self.trainer.steps, **self._origin}
+        self.checkpoints.save(self.iteration, self.trainer.state(), state, self._reward)
+
+
+def _groups(rollouts: Sequence[Rollout]) -> dict[int, list[Scored]]:
+    """The scored attempts at each task, in the order of their keys."""
+    groups: dict[int, list[Scored]] = {}
+    for item in sorted(rollouts, key=lambda item: item.request.key):
+        if item.verdict.reward is not None:
+            place = item.request.key[1]
+            groups.setdefault(place, []).append(Scored(place, item.verdict.reward, item))
+    return groups
+
+
+def _rewards(group: Sequence[Scored]) -> np.ndarray:
+    return np.array([attempt.reward for attempt in group], np.float64)
+
+
+def _permute(group: Sequence[Scored], seed: int, iteration: int) -> None:
+    order = permutation(len(group), seed, "control", iteration, group[0].group)
+    rewards = [group[place].reward for place in order]
+    for attempt, reward in zip(group, rewards, strict=True):
+        attempt.reward = reward
