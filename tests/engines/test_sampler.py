@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from proofgym.engines import sampler
 from proofgym.engines.sampler import sample
 from proofgym.random import uniforms
 
@@ -53,3 +54,13 @@ def test_logprobs_are_at_temperature_one():
     for temperature in (0, 0.3, 2.0):
         token, logprob = sample(logits, torch.tensor([0.0]), temperature, 0.9)
         assert logprob.item() == pytest.approx(logits.log_softmax(-1)[0, token].item(), abs=1e-6)
+
+
+def test_many_rows_draw_what_each_draws_alone(monkeypatch):
+    logits = torch.randn(7, 300, generator=torch.Generator().manual_seed(1))
+    draws = torch.from_numpy(uniforms([4], np.arange(7)))
+    together = sample(logits, draws, 0.7, 0.9)
+    monkeypatch.setattr(sampler, "_CACHED", 1000)  # three rows of three at most
+    apart = sample(logits, draws, 0.7, 0.9)
+    assert torch.equal(together[0], apart[0])
+    assert torch.equal(together[1], apart[1])

@@ -18,8 +18,8 @@ from proofgym.errors import EngineError
 from proofgym.random import uniforms
 from proofgym.types import Completion, Request, Sampling
 
-#: Most tokens in one prompt pass: bounds its memory.
-_PROMPT_TOKENS = {"cpu": 8192, "cuda": 65536}
+#: Most tokens in one prompt pass: bounds its memory. On a CPU, activations beyond 32 MB are slower.
+_PROMPT_TOKENS = {"cpu": 2048, "cuda": 65536}
 #: Most logits computed at once: a row of many members has as many times the vocabulary.
 _LOGITS = 2**24
 

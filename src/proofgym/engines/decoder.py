@@ -16,12 +16,13 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from proofgym.engines.cache import PromptCache, RowCache, StepCache
 from proofgym.engines.grouped_attention import grouped_attention
 from proofgym.engines.sampler import sample
 from proofgym.errors import EngineError
+from proofgym.products import fast_products
 
 log = logging.getLogger("proofgym")
 
@@ -48,6 +49,7 @@ class Decoder:
             )
         self.body, self.head, self.config = body, model.get_output_embeddings(), model.config
         self.layers = list(body.layers)
+        self._linears = [it for it in body.modules() if isinstance(it, nn.Linear)]
         self._cache_name = _cache_argument(self.layers[0])
         self.step_layer: Callable[..., Tensor] = _step_layer
         self.draw: Callable[..., tuple[Tensor, Tensor]] = draw
@@ -89,10 +91,11 @@ class Decoder:
         cache = PromptCache()
         positions_1T = torch.arange(hidden_NTD.shape[1], device=hidden_NTD.device)[None]
         rotary = self.body.rotary_emb(hidden_NTD, positions_1T)
-        for layer in self.layers[first:last]:
-            hidden_NTD = _run(
-                layer, self._cache_name, hidden_NTD, None, positions_1T, rotary, cache
-            )
+        with fast_products(self._linears):
+            for layer in self.layers[first:last]:
+                hidden_NTD = _run(
+                    layer, self._cache_name, hidden_NTD, None, positions_1T, rotary, cache
+                )
         return hidden_NTD, cache
 
     @torch.no_grad()
@@ -108,7 +111,7 @@ class Decoder:
         unseen_NS = torch.arange(span, device=ids_N.device) > positions_N1
         mask_N11S = torch.zeros_like(unseen_NS, dtype=hidden_N1D.dtype)
         mask_N11S = mask_N11S.masked_fill_(unseen_NS, float("-inf"))[:, None, None]
-        with grouped_attention(self.config):
+        with grouped_attention(self.config), fast_products(self._linears):
             for number, layer in enumerate(self.layers):
                 view = cache.view(number, len(ids_N), span)
                 hidden_N1D = step_layer(
@@ -119,7 +122,8 @@ class Decoder:
     @torch.no_grad()
     def logits(self, hidden_NTD: Tensor) -> Tensor:
         """Logits (N, T, V) of final hidden states."""
-        return self.head(self.body.norm(hidden_NTD))
+        with fast_products([self.head]):
+            return self.head(self.body.norm(hidden_NTD))
 
 
 def _run(

@@ -1,7 +1,9 @@
 """Attention of one new token a row, for transformers models.
 
 The query heads that share a key head are its queries: nothing is repeated, where transformers
-copies keys and values once for each of them whenever there is a mask.
+copies keys and values once for each of them whenever there is a mask. On a CPU in float32 two
+products and a softmax between them are up to twice as fast as torch's fused attention, which is
+made for many queries; in narrower dtypes they would round the scores.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
@@ -45,7 +48,17 @@ def _attend(
     """
     rows, heads, width = query.shape[0], query.shape[1], query.shape[3]
     groups = query.reshape(rows, key.shape[1], -1, width)
-    attended = scaled_dot_product_attention(
-        groups, key, value, attn_mask=attention_mask, scale=scaling
-    )
+    attend = _products if query.is_cpu and query.dtype == torch.float32 else _fused
+    attended = attend(groups, key, value, attention_mask, scaling or width**-0.5)
     return attended.reshape(rows, 1, heads, width), None
+
+
+def _fused(groups: Tensor, key: Tensor, value: Tensor, mask: Tensor, scaling: float) -> Tensor:
+    return scaled_dot_product_attention(groups, key, value, attn_mask=mask, scale=scaling)
+
+
+def _products(groups: Tensor, key: Tensor, value: Tensor, mask: Tensor, scaling: float) -> Tensor:
+    """The leading axes as one: torch copies a batch of more than one axis before it multiplies."""
+    scores = torch.bmm((groups * scaling).flatten(0, 1), key.flatten(0, 1).transpose(1, 2))
+    scores = scores.view(*groups.shape[:3], -1).add_(mask)
+    return torch.bmm(scores.softmax(-1).flatten(0, 1), value.flatten(0, 1)).view(groups.shape)

@@ -6,6 +6,8 @@ import torch
 from torch import Tensor
 
 _CHUNK = 128
+#: Logits on a CPU that are looked at together: a few MB, which its caches hold.
+_CACHED = 2**20
 
 
 def sample(
@@ -16,6 +18,17 @@ def sample(
     A token is where the cumulative distribution passes the row's uniform draw, so it depends on
     nothing but the row. Temperature 0 takes the most likely token.
     """
+    if logits_NV.is_cpu and logits_NV.numel() > _CACHED:
+        size = max(1, _CACHED // logits_NV.shape[1])
+        parts = zip(logits_NV.split(size), uniforms_N.split(size), strict=True)
+        drawn = [_sample(*part, temperature, top_p) for part in parts]
+        return torch.cat([tokens for tokens, _ in drawn]), torch.cat([logps for _, logps in drawn])
+    return _sample(logits_NV, uniforms_N, temperature, top_p)
+
+
+def _sample(
+    logits_NV: Tensor, uniforms_N: Tensor, temperature: float, top_p: float
+) -> tuple[Tensor, Tensor]:
     logits_NV = logits_NV.float()
     highest_N1 = logits_NV.amax(-1, keepdim=True)
     weights_NV = (logits_NV - highest_N1).exp_()
@@ -39,8 +52,9 @@ def _inverse(weights_NV: Tensor, uniforms_N: Tensor) -> Tensor:
     vocabulary in float32 would lose the tail, and in float64 would cost ten times more.
     """
     rows, vocabulary = weights_NV.shape
-    padded_NV = torch.nn.functional.pad(weights_NV, (0, -vocabulary % _CHUNK))
-    chunks_NCK = padded_NV.view(rows, -1, _CHUNK)
+    if vocabulary % _CHUNK:
+        weights_NV = torch.nn.functional.pad(weights_NV, (0, -vocabulary % _CHUNK))
+    chunks_NCK = weights_NV.view(rows, -1, _CHUNK)
     ends_NC = chunks_NCK.sum(-1).double().cumsum(-1)
     goal_N1 = uniforms_N.to(ends_NC)[:, None] * ends_NC[:, -1:]
     chunk_N1 = (ends_NC <= goal_N1).sum(-1, keepdim=True).clamp_(max=ends_NC.shape[1] - 1)

@@ -21,6 +21,7 @@ from proofgym.evolution import noise, perturbed
 from proofgym.evolution.manifest import Manifest, Tensor
 from proofgym.evolution.reach import LOUD
 from proofgym.evolution.state import State
+from proofgym.products import linear
 
 #: Directions beyond which each row gathers its own factors instead of masking all of them.
 _DENSE = 64
@@ -256,7 +257,7 @@ class _Linear(_Patch):
     def correct(self, rows: Rows, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         """y [B, …, M] + σ'·A·(Bᵀ·x) for x [B, …, N]; in place, as y is the layer's own output."""
         if rows.dense:
-            inner = (x @ self.right.flatten(0, 1).T) * rows.mask(x)
+            inner = linear(x, self.right.flatten(0, 1)) * rows.mask(x)
             left = self.left.flatten(0, 1)
             y.view(-1, y.shape[-1]).addmm_(inner.view(-1, left.shape[0]), left)
             return y
