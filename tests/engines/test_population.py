@@ -119,6 +119,11 @@ def test_a_head_only_population_shares_every_layer():
 class Gains:
     """A gain vector for each member on the final norm: members differ above all layers."""
 
+    layout = 0
+
+    def expect(self, members) -> None:
+        pass
+
     def __init__(self, model, members: int, spread: float) -> None:
         self.first_layer = len(model.model.layers)
         self.rows, self.passes = None, 0
