@@ -71,7 +71,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         run = algorithm.build(loaded.model, seed=0, directory=Path(scratch), base_digest="none")
         (batch,) = run.batches(tasks)
-        run._factored.prepare(0)
+        run.way._factored.prepare(0)
         ways = own_ways(loaded, run, batch.requests)
         servers = []
         if chosen.vllm:
@@ -102,8 +102,8 @@ def own_ways(loaded: LoadedModel, run: Any, requests: Any) -> dict[str, Way]:
     members = 1 + max(it.member for it in requests)
 
     def population(tokens: int) -> None:
-        with run._factored:
-            drain(engine, requests, tokens, run._factored)
+        with run.way._factored:
+            drain(engine, requests, tokens, run.way._factored)
 
     def loop(tokens: int) -> None:
         for member in range(LOOPED):
@@ -283,7 +283,7 @@ def write_adapters(run: Any, members: int, directory: Path) -> None:
         here.mkdir(parents=True)
         direction, sign = member // 2, 1 - 2 * (member % 2)
         tensors, modules = {}, set()
-        for patch in run._factored._patches:
+        for patch in run.way._factored._patches:
             name = patch.tensor.name.removesuffix(".weight")
             modules.add(name.rsplit(".", 1)[1])
             tensors[f"base_model.model.{name}.lora_A.weight"] = patch.right[direction].clone()

@@ -9,7 +9,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, Qwen2Config, Qwen2ForCau
 from proofgym.algorithms.es import ES
 from proofgym.engines.transformers import TransformersEngine
 from proofgym.errors import EngineError, ModelError
-from proofgym.evolution import factored, manifest, specification
+from proofgym.evolution import corrections, manifest, specification
 from proofgym.evolution.factored import Factored
 from proofgym.evolution.history import Update
 from proofgym.evolution.state import State, named
@@ -107,7 +107,7 @@ def test_half_precisions_agree_to_their_rounding(dtype, noise):
 @pytest.mark.parametrize("antithetic", [True, False])
 @pytest.mark.parametrize("noise", NOISES)
 def test_many_directions_gather_instead_of_masking(noise, antithetic, monkeypatch):
-    monkeypatch.setattr(factored, "_DENSE", 1)
+    monkeypatch.setattr(corrections, "_DENSE", 1)
     made = model("qwen2", tied=False)
     state, laid = population(made, 2, antithetic=antithetic, noise=noise)
     compare(made, state, laid, [5, 0, 3, 3], TOLERANCE[torch.float32])
@@ -215,7 +215,7 @@ def test_misuse_is_named():
     for wrong in ([6], [-1], [[0, 1]]):
         with pytest.raises(EngineError, match="below 6"):
             laid.select(wrong)
-    with pytest.raises(ModelError, match="does not know how LayerNorm"):
+    with pytest.raises(ModelError, match="not known how LayerNorm"):
         population(nn.Sequential(nn.Linear(3, 3), nn.LayerNorm(3)))
 
 
