@@ -20,8 +20,9 @@ from proofgym.types import Completion, Request, Sampling
 
 #: Most tokens in one prompt pass: bounds its memory. On a CPU, activations beyond 32 MB are slower.
 _PROMPT_TOKENS = {"cpu": 2048, "cuda": 65536}
-#: Most logits computed at once: a row of many members has as many times the vocabulary.
-_LOGITS = 2**24
+#: Most logits computed at once: a row of many members has as many times the vocabulary. On a CPU
+#: 24 MB, which malloc keeps: larger blocks come as new pages every time.
+_LOGITS = {"cpu": 3 * 2**21, "cuda": 2**24}
 
 
 class Batch:
@@ -145,7 +146,8 @@ class Batch:
         )
         tokens: list[int] = []
         logprobs: list[float] = []
-        size = max(1, _LOGITS // self._decoder.config.vocab_size)
+        most = _LOGITS.get(self._decoder.device.type, 2**24) // self._decoder.config.vocab_size
+        size = _even(len(owner_R), max(1, most))
         for first in range(0, len(owner_R), size):
             chosen = slice(first, first + size)
             logits_RV = self._logits(hidden_ND, owner_R[chosen], members[chosen])
@@ -221,6 +223,11 @@ class Batch:
                 request,
                 Completion(row.prompt_ids, tuple(row.token_ids), tuple(logprobs), text, reason),
             )
+
+
+def _even(count: int, most: int) -> int:
+    """The size of the fewest equal parts of at most `most`."""
+    return -(-count // -(-count // most))
 
 
 def _padded(prompts: Sequence[Sequence[int]], device: torch.device) -> Tensor:

@@ -58,7 +58,9 @@ def _fused(groups: Tensor, key: Tensor, value: Tensor, mask: Tensor, scaling: fl
 
 
 def _products(groups: Tensor, key: Tensor, value: Tensor, mask: Tensor, scaling: float) -> Tensor:
-    """The leading axes as one: torch copies a batch of more than one axis before it multiplies."""
-    scores = torch.bmm((groups * scaling).flatten(0, 1), key.flatten(0, 1).transpose(1, 2))
-    scores = scores.view(*groups.shape[:3], -1).add_(mask)
-    return torch.bmm(scores.softmax(-1).flatten(0, 1), value.flatten(0, 1)).view(groups.shape)
+    """groups (N, K, G, D). Rows and key heads are one axis: torch copies what has more of them."""
+    groups_BGD, key_BSD, value_BSD = groups.flatten(0, 1), key.flatten(0, 1), value.flatten(0, 1)
+    mask_BSG = mask.expand(*groups.shape[:3], -1).flatten(0, 1).transpose(1, 2)
+    scores_BSG = torch.baddbmm(mask_BSG, key_BSD, groups_BGD.transpose(1, 2), alpha=scaling)
+    weights_BGS = scores_BSG.transpose(1, 2).softmax(-1)
+    return torch.bmm(weights_BGS, value_BSD).view(groups.shape)
