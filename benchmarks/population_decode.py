@@ -197,6 +197,7 @@ def make_model(dtype: torch.dtype) -> LoadedModel:
         model = transformers.Qwen2ForCausalLM(config)
     model = model.to(dtype).eval().requires_grad_(False)
     tokenizer = load_model("lean-tiny").tokenizer
+    tokenizer.eos_token = tokenizer.bos_token = None
     digest = weights_digest(model)
     return LoadedModel(model, tokenizer, digest, digest, "random weights")
 
