@@ -316,3 +316,42 @@ def test_unquantised_gguf_says_nothing(tmp_path, monkeypatch):
     write_gguf(tmp_path / "tiny.gguf", gguf.GGMLQuantizationType.F16)
     loaded = load_model(str(tmp_path / "tiny.gguf"))
     assert (loaded.source, loaded.dequantised_from) == ("tiny.gguf", None)
+
+
+@pytest.mark.parametrize(
+    ("about", "message"),
+    [
+        ({"weight_block_size": [0, 0]}, "not a loadable model directory"),
+        ("fp8", "not a loadable model directory"),
+    ],
+)
+def test_a_configuration_without_sense_is_an_error_that_names_the_model(tmp_path, about, message):
+    directory = save(tmp_path / "m")
+    to_fp8(directory, [32, 16])
+    config = json.loads((directory / "config.json").read_text())
+    known = config["quantization_config"]
+    config["quantization_config"] = {**known, **about} if isinstance(about, dict) else about
+    (directory / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ModelError, match=message):
+        load_model(str(directory))
+
+
+def test_a_file_that_was_cut_off_is_named(tmp_path):
+    directory = save(tmp_path / "m")
+    file = directory / "model.safetensors"
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+    with pytest.raises(ModelError, match="m: not a loadable model directory"):
+        load_model(str(directory))
+
+
+def test_codes_of_another_shape_are_refused_by_name(tmp_path):
+    """As bitsandbytes packs two in a byte."""
+    directory = save(tmp_path / "m")
+
+    def pack(tensors):
+        rows, columns = tensors[UP].shape
+        tensors[UP] = torch.zeros(rows, columns // 2, dtype=torch.uint8)
+
+    rewrite(directory, pack)
+    with pytest.raises(ModelError, match=r"mlp\.up_proj\.weight.*dequantise it"):
+        load_model(str(directory))

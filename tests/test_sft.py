@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 import torch
 from tiny_models import save
+from typer.testing import CliRunner
 
+from proofgym.cli.main import app
 from proofgym.engines.transformers import TransformersEngine
 from proofgym.errors import ConfigError, ModelError
 from proofgym.models import load_model, weights_digest
@@ -142,3 +144,22 @@ def test_models_and_examples_that_cannot_be_used(directory):
         SFT().fit(load_model(str(directory), dtype="bfloat16"), EXAMPLES)
     with pytest.raises(ConfigError, match="did you mean 'cosine'"):
         SFT(schedule="cosin")
+
+
+def test_no_step_is_kept_that_is_worse_than_none(directory):
+    """Steps far too large: what was there before them is the best."""
+    loaded = load_model(str(directory))
+    before = weights_digest(loaded.model)
+    config = SFT(rank=None, learning_rate=3.0, validation=0.3, every=1, patience=1, warmup=0)
+    assert config.fit(loaded, EXAMPLES).loaded.digest == before
+
+
+def test_tasks_that_are_held_out_are_not_trained_on(tmp_path):
+    arguments = ["sft", "--model", "lean-tiny", "--to", str(tmp_path / "a")]
+    done = CliRunner().invoke(app, [*arguments, "--tasks", "lean_core:heldout"])
+    assert "--heldout shares 208 of its 208 tasks with --tasks" in str(done.exception)
+
+
+def test_a_place_that_cannot_be_written_is_refused_before_work():
+    done = CliRunner().invoke(app, ["sft", "--to", "/proc/nope/a"])
+    assert "cannot write in /proc/nope" in str(done.exception)

@@ -121,6 +121,20 @@ def test_kill_minus_nine_then_resume_equals_an_undisturbed_run(job_file, tmp_pat
     assert iterations == list(range(12))
 
 
+def test_what_changes_no_result_may_change_in_a_resume(job_file):
+    stored = load_job(job_file, ["algorithm.rank=none", "algorithm.stack=4"]).to_json()
+    free = ["algorithm.rank=none", "algorithm.stack=2", "algorithm.keyframe_every=1"]
+    assert load_job(job_file, free).differs(stored) == []
+    assert load_job(job_file, [*free, "algorithm.sigma=0.5"]).differs(stored) == [
+        "algorithm.sigma 0.015625 -> 0.5"
+    ]
+
+
+def test_ranks_are_for_gradients(job_file):
+    with pytest.raises(ConfigError, match="ES trains none: give engines=2"):
+        load_job(job_file, ["cluster.ranks=2"])
+
+
 def test_control_c_ends_cleanly_and_resumes(job_file, tmp_path):
     root = tmp_path / "runs"
     process = subprocess.Popen(

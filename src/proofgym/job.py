@@ -28,8 +28,8 @@ from proofgym.errors import ConfigError, RunError
 from proofgym.measurement import Measure
 from proofgym.run_directory import RunDirectory
 from proofgym.tasks.order import Order
-from proofgym.tasks.tasks import Tasks
-from proofgym.types import Sampling, Task
+from proofgym.tasks.tasks import Tasks, refuse_shared
+from proofgym.types import Sampling
 
 RUNS = Path("runs")
 
@@ -98,6 +98,15 @@ class Job(Config):
         return self
 
     @model_validator(mode="after")
+    def _ranks_serve(self) -> Self:
+        if self.cluster.ranks > 1 and not self.algorithm.several_ranks:
+            raise ValueError(
+                f"`cluster` has ranks={self.cluster.ranks}, which train gradients together, and "
+                f"{type(self.algorithm).__name__} trains none: give engines={self.cluster.ranks}"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _splits_differ(self) -> Self:
         if self.evaluation is not None and self.evaluation == self.tasks:
             raise ValueError(
@@ -151,7 +160,7 @@ class Job(Config):
         from proofgym.training import train
 
         stored = directory.read_json("job.json")
-        if different := changed(stored["job"], self.to_json()):
+        if different := self.differs(stored["job"]):
             raise RunError(
                 f"run {directory.id} was made with another configuration; start a new run instead. "
                 f"Changed: {', '.join(different)}"
@@ -159,6 +168,11 @@ class Job(Config):
         self.refuse_finished(directory)
         train(self, directory, self.check(), stored["control"])
         return directory
+
+    def differs(self, stored: Any) -> list[str]:
+        """Fields in which it is not what a run was begun with, but for those that may change."""
+        free = {f"algorithm.{name}" for name in self.algorithm.may_change}
+        return [it for it in changed(stored, self.to_json()) if it.partition(" ")[0] not in free]
 
     def refuse_finished(self, directory: RunDirectory) -> None:
         """Raise RunError where a run of this job has nothing left to do."""
@@ -187,7 +201,7 @@ class Job(Config):
             raise ConfigError(f"Job.tasks = {self.tasks!r}: holds no task")
         self.order.open(tasks, self.seed)  # refuses what these tasks cannot be ordered by
         if self.evaluation is not None:
-            _refuse_shared(tasks, self.evaluation.load())
+            refuse_shared(tasks, self.evaluation.load(), "Job.tasks", "Job.evaluation")
         elif self.measure is not None:
             raise ConfigError("Job.measure needs Job.evaluation, the tasks to measure on")
         if self.measure is not None:
@@ -198,17 +212,6 @@ class Job(Config):
     def open_attempts(self, workers: int) -> Attempts:
         """What makes and scores attempts; the caller closes it."""
         return open_attempts(self.reward, self.environment, workers)
-
-
-def _refuse_shared(tasks: Sequence[Task], heldout: Sequence[Task]) -> None:
-    """Held-out tasks must differ from the others in name and in prompt."""
-    names, prompts = {task.name for task in tasks}, {task.prompt for task in tasks}
-    shared = [task.name for task in heldout if task.name in names or task.prompt in prompts]
-    if shared:
-        raise ConfigError(
-            f"Job.evaluation shares {len(shared)} of its {len(heldout)} tasks with Job.tasks: "
-            f"{sorted(shared)[:3]}"
-        )
 
 
 def changed(old: Any, new: Any, path: str = "") -> list[str]:

@@ -7,7 +7,8 @@ draws do not depend on whether anything is measured, and runs of different seeds
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, field_validator
@@ -48,10 +49,8 @@ class Measure(Config):
     def check(self) -> None:
         """Refuse probes that cannot be judged. Raises ConfigError, TaskError."""
         for name, probe in self.probes.items():
-            try:
+            with _named(name):
                 probe.check()
-            except (ConfigError, TaskError) as error:
-                raise type(error)(f"probe {name!r}: {error}") from None
 
     @field_validator("probes")
     @classmethod
@@ -85,12 +84,14 @@ class Measurement:
     ) -> None:
         self.config, self._run, self._tasks = config, run, list(tasks)
         self._engine, self._attempts = engine, attempts
-        self._training, self._sampling = sampling, config.sampling or sampling
+        self._sampling = config.sampling or sampling
         self._workers, self._change = workers, change
         listed = [
             {"name": task.name, "topic": task.topic, "difficulty": task.difficulty}
             for task in self._tasks
         ]
+        for name, probe in config.probes.items():  # what cannot be judged is refused now
+            self._open(name, probe).close()
         run.write_json(TASKS, {"samples": config.samples, "seed": config.seed, "tasks": listed})
 
     def look(self, iteration: int, share: float, last: bool = False) -> None:
@@ -133,16 +134,20 @@ class Measurement:
             **({"probes": probes} if probes else {}),
         )
 
+    def _open(self, name: str, probe: Probe) -> Attempts:
+        with _named(name):
+            return probe.open(self._workers)
+
     def _probe(self, name: str, probe: Probe) -> dict[str, Any]:
         from proofgym.evaluation import evaluate
 
-        attempts = probe.open(self._workers)
+        attempts = self._open(name, probe)
         try:
             result = evaluate(
                 self._engine,
                 attempts,
                 probe.tasks.load(),
-                probe.sampling or self._training,
+                probe.sampling or self._sampling,
                 samples=probe.samples,
                 what=f"probe {name}",
             )
@@ -150,6 +155,15 @@ class Measurement:
             attempts.close()
         _require_scores(result, f"probe {name!r}:")
         return _counts(result) | {"reward": result.reward()}
+
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    """What goes wrong inside is a probe's."""
+    try:
+        yield
+    except (ConfigError, TaskError, VerifierError) as error:
+        raise type(error)(f"probe {name!r}: {error}") from None
 
 
 def _require_scores(result: Evaluation, what: str) -> None:

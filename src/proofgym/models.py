@@ -20,6 +20,7 @@ from typing import Any
 
 import torch
 import transformers
+from safetensors import SafetensorError
 from torch import Tensor
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import cached_file
@@ -178,6 +179,20 @@ def _locate(name: str) -> tuple[Path | str, str, str | None]:
     return name, name, None
 
 
+#: What libraries raise over files that are cut off, or say what they should not.
+_UNREADABLE = (
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    ImportError,
+    RuntimeError,
+    SafetensorError,
+)
+
+
 def _read(name: str, where: Path | str) -> tuple[Any, Any, str | None]:
     """Model in its stored dtype, on the CPU, tokenizer, and what it was dequantised from."""
     options: dict[str, Any] = {"local_files_only": True} if isinstance(where, Path) else {}
@@ -192,7 +207,7 @@ def _read(name: str, where: Path | str) -> tuple[Any, Any, str | None]:
                 quantisation = None
                 model, info = _plain(where, options)
                 directory = _directory(where)
-        except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+        except _UNREADABLE as error:
             raise _unreadable(name, where, error) from error
     quantised.require_whole(name, model, info, directory)
     if directory:
@@ -205,6 +220,7 @@ def _plain(where: Path | str, options: dict[str, Any]) -> Any:
         where,
         attn_implementation="sdpa",
         output_loading_info=True,
+        ignore_mismatched_sizes=True,  # they are refused with all that is missing, by name
         **dtype_argument("auto"),
         **options,
     )

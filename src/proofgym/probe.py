@@ -1,4 +1,4 @@
-"""Tasks that a run is not trained on, to see what training does to everything else."""
+"""Tasks beside those of a run, to see what training does to everything else."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Probe(Config):
     samples: int = Field(1, ge=1)
     """Attempts at each task."""
     sampling: Sampling | None = None
-    """None: as in training."""
+    """None: as the held-out tasks are."""
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:

@@ -48,7 +48,7 @@ class SFT(Config):
     """Rank of the LoRA factors on every linear layer (Hu et al., 2021); None trains all weights."""
     alpha: float = Field(16.0, gt=0)
     """The low-rank change is scaled by alpha / rank."""
-    learning_rate: float = Field(5e-4, gt=0)
+    learning_rate: float = Field(5e-4, gt=0, allow_inf_nan=False)
     """Peak; about 5e-4 for adapters, 2e-5 to 5e-5 for all weights."""
     schedule: Literal["cosine", "linear", "constant"] = "cosine"
     """How the learning rate falls after the warm-up, down to a tenth of the peak."""
@@ -215,6 +215,8 @@ class _Session:
         curve: list[Point] = []
         losses: list[float] = []
         started, seen, worse = time.monotonic(), 0, 0
+        if self.validation:  # or the best could be worse than nothing at all
+            self._improves(self.loss(self.validation))
         for step, batch in enumerate(self._batches(), start=1):
             losses.append(self._step(batch, step))
             seen += len(batch)

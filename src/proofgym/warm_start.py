@@ -15,6 +15,7 @@ from proofgym.job import Model
 from proofgym.sft import SFT
 from proofgym.tasks import named
 from proofgym.tasks.renaming import renamed
+from proofgym.tasks.tasks import refuse_shared
 from proofgym.training import say
 from proofgym.types import Sampling
 
@@ -29,7 +30,10 @@ def warm_start(
     """
     chosen = named(tasks)
     proofs = chosen.reference_proofs()
-    examples = [(task.prompt, proofs[task.name]) for task in chosen.load()]
+    training = chosen.load()
+    if heldout is not None:
+        refuse_shared(training, named(heldout).load(), "--tasks", "--heldout")
+    examples = [(task.prompt, proofs[task.name]) for task in training]
     cluster = Local()
     before = _success(cluster, model, heldout, seed, "held-out before")
     fitted = config.fit(

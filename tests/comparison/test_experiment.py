@@ -13,6 +13,7 @@ from proofgym.comparison import load, plan
 from proofgym.comparison.claims import sentences
 from proofgym.comparison.record import Record
 from proofgym.comparison.results import compute
+from proofgym.comparison.variant import label
 from proofgym.errors import ConfigError
 
 
@@ -35,7 +36,7 @@ def comparison(job, **fields):
         ({"variants": {"a": {"control": "premuted"}}}, "did you mean 'permuted'"),
         ({"variants": {"a": {"seed": 3}}}, "name them in `seeds`"),
         ({"variants": {"a": {"reward": None}}}, "judged differently"),
-        ({"variants": {"a b": {}, "a-b": {}}}, "2 variants would be called 'a-b'"),
+        ({"variants": {"a b": {}, "a-b": {}}}, "would all be called 'a-b'"),
         ({"variants": {}}, "at least 1"),
         ({"seeds": (1, 1)}, "different"),
         ({"budget": Budget()}, "what a run may spend"),
@@ -120,6 +121,10 @@ def test_a_part_is_changed_in_the_whole_that_a_variant_names(job):
         (8, True),
         (8, False),
     ]
+
+
+def test_what_a_variant_leaves_out_is_shown(job):
+    assert label(ES(rank=None)) == "ES(rank=none)"
 
 
 def simulated(job, tmp_path, gains, seeds=(0, 1, 2), tasks=60, monkeypatch=None):

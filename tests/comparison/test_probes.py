@@ -11,8 +11,9 @@ import torch
 from test_compare import compare
 from transformers import AutoModelForCausalLM
 
-from proofgym import Measure, Probe
-from proofgym.errors import ConfigError
+from proofgym import Measure, Probe, Reasoning
+from proofgym.comparison import load
+from proofgym.errors import ConfigError, TaskError
 from proofgym.tasks import lean_core
 from proofgym.weight_change import WeightChange
 
@@ -30,6 +31,7 @@ experiment = Comparison(
     variants={{
         "small step": {{}},
         "large step": {{"algorithm.learning_rate": 2**-3}},
+        "hot": {{"sampling.temperature": 3.0}},
         "grpo": {{"algorithm": GRPO(prompts=4, group=4, learning_rate=1e-2)}},
     }},
     seeds=(0, 1),
@@ -70,6 +72,18 @@ def test_probes_are_measured_before_and_after(probed):
         assert measured[-1]["change"]["relative"] > 0
 
 
+def test_all_runs_begin_with_the_same_answers(probed):
+    """Whatever a variant changes of its own sampling."""
+    directory, _ = probed
+    starts = [
+        next(event for event in map(json.loads, path.open()) if event["event"] == "evaluation")
+        for path in directory.glob("runs/*/events.jsonl")
+    ]
+    assert len(starts) == 8
+    assert len({json.dumps(event["probes"]["other"]["passed"]) for event in starts}) == 1
+    assert len({json.dumps(event["passed"]) for event in starts}) == 1
+
+
 def test_the_report_has_them(probed):
     directory, printed = probed
     summary = json.loads((directory / "summary.json").read_text())
@@ -87,7 +101,9 @@ def test_the_report_has_them(probed):
     assert "other before" in page
     lines = list(csv.DictReader((directory / "results.csv").open()))
     assert all(line["change"] for line in lines)
-    assert {bool(line["other"]) for line in lines if float(line["share"]) in (0.0, 1.0)} == {True}
+    assert {
+        bool(line["probe:other:success"]) for line in lines if float(line["share"]) in (0.0, 1.0)
+    } == {True}
 
 
 def test_a_probe_that_cannot_be_judged_is_refused_before_any_work(write, folder):
@@ -97,6 +113,15 @@ def test_a_probe_that_cannot_be_judged_is_refused_before_any_work(write, folder)
     assert done.exit_code == 1
     assert "probe 'other': task 'train0' has no Lean statement" in str(done.exception)
     assert not (path.parent / "comparisons" / "probed" / "runs").exists()
+
+
+def test_a_probe_that_cannot_be_prepared_is_refused_before_training(write, tmp_path):
+    pytest.importorskip("reasoning_gym")
+    job = load(write()).job
+    odd = Probe(tasks=job.tasks, reward=Reasoning())
+    with pytest.raises(TaskError, match=r"probe 'odd': .*no reasoning_gym task"):
+        job.replace("measure", Measure(at=(1.0,), probes={"odd": odd})).run(tmp_path / "runs")
+    assert not list((tmp_path / "runs").glob("*/rollouts/*"))
 
 
 def test_names_and_values_of_probes():

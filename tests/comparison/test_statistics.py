@@ -115,3 +115,16 @@ def test_what_is_no_full_grid_is_refused():
     assert not is_full_grid({"a": ["x", "x", "y"], "b": ["p", "q", "p"]})
     with pytest.raises(ValueError, match="full grid"):
         decompose(np.arange(3.0), {"a": ["x", "x", "y"], "b": ["p", "q", "p"]})
+
+
+@pytest.mark.parametrize("table", [[[1, 1]], [[0.25] * 3], [[1, 0, 0, 1, 1], [0, 1, 1, 0, 0]]])
+def test_few_tasks_that_happen_to_be_alike_show_nothing(table):
+    found = two_way(np.array(table) / 3)
+    assert found.p > 0.05
+    assert not found.shows_sign
+
+
+def test_many_that_are_alike_do():
+    found = two_way(np.ones((1, 12)))
+    assert found.p == 2.0**-11
+    assert found.shows_sign

@@ -189,3 +189,13 @@ def test_what_cannot_be_stacked_is_refused(tmp_path):
     with pytest.raises(ConfigError, match="stack has no use"):
         ES(evaluation="factored", stack=4)
     assert ES(rank=None).way(made) == "materialised"
+
+
+def test_a_run_goes_on_with_other_members_side_by_side(tmp_path):
+    run("llama", tmp_path, "stacked", stack=2)
+    made = loaded("llama", layers=3)
+    es = ES(population=6, sigma=2**-5, rank=None, evaluation="stacked", stack=3)
+    again = es.build(made.model, seed=0, directory=tmp_path, base_digest="none")
+    assert again.iteration == 1
+    assert again.way.size == 3
+    again.close()

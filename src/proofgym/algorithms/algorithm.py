@@ -78,6 +78,10 @@ def rewards_of(rollouts: Sequence[Rollout]) -> dict[AttemptKey, float | None]:
 class Algorithm(Config):
     """Configuration of an update rule, as written in a job."""
 
+    may_change: ClassVar[frozenset[str]] = frozenset()
+    """Fields that may be others when a run is resumed: they change no result."""
+    several_ranks: ClassVar[bool] = False
+    """Whether several processes can train its gradients."""
     several_engines: ClassVar[bool] = False
     """Whether its runs have a `source` for the engines of several processes."""
 

@@ -22,14 +22,12 @@ from proofgym.evolution.state import named
 from proofgym.schedule import Schedule
 from proofgym.types import Sampling
 
-#: Fields that may differ when a run is resumed: they do not enter its arithmetic.
-_FREE = {"keyframe_every", "max_unscored", "stack"}
-
 
 class ES(Algorithm):
     """Evolution Strategies over all or some of a model's weights."""
 
     several_engines: ClassVar[bool] = True
+    may_change: ClassVar[frozenset[str]] = frozenset({"keyframe_every", "max_unscored", "stack"})
 
     population: int = Field(16, ge=2)
     """Members (perturbed models) an iteration; even with `antithetic`."""
@@ -189,7 +187,7 @@ def _require_same(old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
     pairs = [(name, old[name], new[name]) for name in ("base_digest", "adapter_digest", "control")]
     pairs += [("seed", old["specification"]["seed"], new["specification"]["seed"])]
     before, after = {**ES().to_json(), **old["algorithm"]}, new["algorithm"]
-    pairs += [(name, before[name], after[name]) for name in after if name not in _FREE]
+    pairs += [(name, before[name], after[name]) for name in after if name not in ES.may_change]
     pairs += [("specification", old["specification"], new["specification"])]
     for name, was, now in pairs:
         if was != now:

@@ -25,6 +25,7 @@ class GRPO(TrainerOptions, Algorithm):
     """Policy gradients from groups of attempts at the same task."""
 
     several_engines: ClassVar[bool] = True
+    several_ranks: ClassVar[bool] = True
 
     group: int = Field(8, ge=1)
     """Completions of each task."""

@@ -30,6 +30,7 @@ class Supervised(TrainerOptions, Algorithm):
     """Cross-entropy of the reference answers' tokens: what the same effort of imitation gives."""
 
     several_engines: ClassVar[bool] = True
+    several_ranks: ClassVar[bool] = True
 
     reference: Tasks | None = None
     """The tasks with their reference answers; in a comparison None is the run's own tasks."""

@@ -64,12 +64,13 @@ def sweep(
 def _carry_out(  # type: ignore[no-untyped-def]
     experiment, file: Path, overrides, jobs: int, to: Path, dry_run: bool, report_only: bool
 ) -> None:
-    from proofgym.comparison import Runner, describe, plan, refuse_changed, write_report
+    from proofgym.comparison import Runner, Sweep, describe, plan, refuse_changed, write_report
     from proofgym.run_directory import write_atomically
     from proofgym.training import say
 
     if dry_run and report_only:
         raise ConfigError("--dry-run and --report-only: only one of them")
+    verb = "sweep" if isinstance(experiment, Sweep) else "compare"
     directory = to / experiment.name
     runs = plan(experiment, directory)
     refuse_changed(runs)
@@ -88,7 +89,7 @@ def _carry_out(  # type: ignore[no-untyped-def]
     try:
         runner.carry_out(jobs)
     except KeyboardInterrupt:
-        say(f"interrupted; proofgym compare {file} goes on")
+        say(f"interrupted; the same command goes on: proofgym {verb} {file} …")
         raise
     _print(write_report(experiment, runs, directory))
     if runner.failed:

@@ -32,8 +32,21 @@ def sft(
 
     if to.exists():
         raise ConfigError(f"--to {to}: already exists; name a new directory")
+    _require_writable(to)
     config = SFT()
     for item in set_ or []:
         name, _, text = item.partition("=")
         config = config.override(name, text)
     warm_start(Model(name=model), tasks, heldout, config, to, seed)
+
+
+def _require_writable(to: Path) -> None:
+    """What takes long to make must have a place to go. Raises ConfigError."""
+    import tempfile
+
+    try:
+        to.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=to.parent):
+            pass
+    except OSError as error:
+        raise ConfigError(f"--to {to}: cannot write in {to.parent}: {error.strerror}") from None

@@ -46,6 +46,9 @@ def train(
 def resume(
     run: Annotated[str, typer.Argument(help="Run id, a unique part of it, its path, or 'latest'.")],
     runs: Runs = Path("runs"),
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="Change a field that may: algorithm.stack=8.")
+    ] = None,
 ) -> None:
     """Continue a run that was interrupted or killed; it ends as if it never had been.
 
@@ -60,7 +63,8 @@ def resume(
         if not (directory.path / "job.py").exists():
             raise RunError(f"run {directory.id} was not started from a job file; use Job.resume")
         source = Path(stored["source"])
-        job = load_job(directory.path / "job.py", stored["overrides"], beside=source.parent)
+        changes = [*stored["overrides"], *(set_ or [])]
+        job = load_job(directory.path / "job.py", changes, beside=source.parent)
         print(job.resume(directory).path)
     finally:
         directory.close()

@@ -105,9 +105,9 @@ def _probes(results: Results) -> Iterator[str]:
             amount = interval(probe.difference)
             changed = "loses" if probe.difference.mean < 0 else "gains"
             if probe.difference.shows_sign and probe.p < ALPHA:
-                yield f"{item.variant.name} {changed} on {name}, not trained on: {amount}."
+                yield f"{item.variant.name} {changed} on the probe {name}: {amount}."
             else:
-                yield f"{item.variant.name} is not shown to change {name}: {amount}."
+                yield f"{item.variant.name} is not shown to change on the probe {name}: {amount}."
 
 
 def _seeds(results: Results) -> Iterator[str]:

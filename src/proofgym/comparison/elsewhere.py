@@ -30,8 +30,7 @@ def section(results: Results) -> str:
         for it in moved
     ]
     said = (
-        "Pass@1 of each probe, whose tasks no run was trained on, in %, and its mean reward before "
-        "and after. "
+        "Pass@1 of each probe in %, and its mean reward before and after training. "
         if names
         else ""
     )

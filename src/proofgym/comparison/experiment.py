@@ -110,8 +110,11 @@ class Experiment(Config):
             raise ValueError(f"k = {self.ks}: each must be from 1 to samples = {self.samples}")
         slugs = Counter(it.slug for it in self.variants_named())
         for slug, count in slugs.items():
-            if count > 1 or not slug:
-                raise ValueError(f"{count} variants would be called {slug!r} on disk; rename them")
+            names = [it.name for it in self.variants_named() if it.slug == slug]
+            if not slug:
+                raise ValueError(f"variants {names} need letters or digits (a-z, 0-9) for a folder")
+            if count > 1:
+                raise ValueError(f"variants {names} would all be called {slug!r} on disk")
         for chosen in self.variants_named():
             job = self.job_of(chosen, self.seeds[0])
             if isinstance(job.algorithm, Supervised) and self.budget.kind == "verifier_seconds":

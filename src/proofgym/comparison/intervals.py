@@ -66,9 +66,13 @@ def two_way(table_ST: Table, seed: int = 0, draws: int = DRAWS, level: float = L
     if seeds > 1:
         drawn = drawn + _drawn(rows, generator, draws)
     spread = float(drawn.std())
-    if variance == 0 or spread == 0:
-        return Estimate(mean, mean, mean, 0.0 if mean else 1.0, freedom, seeds)
     tail = (1 - level) / 2
+    if variance < _NOTHING**2:
+        return _all_alike(table, mean, freedom)
+    if spread < _NOTHING:  # rows and columns are alike, and only their cells differ
+        half = math.sqrt(variance) * student.quantile(1 - tail, freedom)
+        p = student.two_sided(mean / math.sqrt(variance), freedom)
+        return Estimate(mean, mean - half, mean + half, p, freedom, seeds)
     wide = student.quantile(1 - tail, freedom) / student.quantile(1 - tail, _MANY)
     drawn *= math.sqrt(variance) / spread * wide
     low, high = np.quantile(drawn, [tail, 1 - tail])
@@ -76,6 +80,17 @@ def two_way(table_ST: Table, seed: int = 0, draws: int = DRAWS, level: float = L
     return Estimate(mean, mean + float(low), mean + float(high), p, freedom, seeds)
 
 
+def _all_alike(table: Table, mean: float, freedom: float) -> Estimate:
+    """Where everything that is drawn is the same nothing says how far it would spread: the exact
+    sign test over the tasks, and no interval where that shows nothing."""
+    seeds, tasks = table.shape
+    p = min(1.0, 2.0 ** (1 - tasks)) if mean else 1.0
+    known = mean == 0 or p < 1 - LEVEL
+    low, high = (mean, mean) if known else (-math.inf, math.inf)
+    return Estimate(mean, low, high, p, freedom, seeds)
+
+
+_NOTHING = 1e-12  # of scores from 0 to 1: what rounding leaves of equal ones
 _MANY = 1e6  # degrees of freedom of what is as good as normal
 
 
@@ -99,8 +114,9 @@ def _variance(
     by_rest = float((rest**2).sum()) / ((seeds - 1) * (tasks - 1))
     parts = [(by_seeds, seeds - 1), (by_tasks, tasks - 1), (by_rest, (seeds - 1) * (tasks - 1))]
     total = by_seeds + by_tasks - by_rest
-    if total <= by_tasks:  # seeds differ by no more than chance makes them
-        return by_tasks / cells, float(tasks - 1)
+    least = max(by_tasks, by_rest)  # as tasks are expected to differ by more than the rest
+    if total <= least:  # seeds differ by no more than chance makes them
+        return least / cells, float(tasks - 1)
     freedom = total**2 / sum(square**2 / degrees for square, degrees in parts)
     return total / cells, max(1.0, freedom)
 

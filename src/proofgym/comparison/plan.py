@@ -10,7 +10,7 @@ from proofgym.budget import spent
 from proofgym.comparison.experiment import Experiment
 from proofgym.comparison.variant import Variant
 from proofgym.errors import RunError
-from proofgym.job import Job, changed
+from proofgym.job import Job
 from proofgym.progress import duration
 from proofgym.run_directory import RunDirectory
 
@@ -69,7 +69,7 @@ def refuse_changed(runs: list[PlannedRun]) -> None:
         if not run.begun:
             continue
         stored = run.directory.read_json("job.json")
-        different = changed(stored["job"], run.job.to_json())
+        different = run.job.differs(stored["job"])
         if stored["control"] != run.variant.control:
             different.append(f"control {stored['control']!r} -> {run.variant.control!r}")
         if different:

@@ -76,7 +76,7 @@ def label(value: Any) -> str:
             for key in type(value).model_fields
             if key in value.model_fields_set
         }
-        parts = (f"{key}={label(item)}" for key, item in given.items() if item is not None)
+        parts = (f"{key}={label(item)}" for key, item in given.items())
         return f"{type(value).__name__}({', '.join(parts)})"
     if isinstance(value, float):
         return f"{value:.6g}"

@@ -29,7 +29,7 @@ def work(file: Path, overrides: Sequence[str], directory: Path, name: str, log: 
     try:
         carry_out(file, overrides, directory, name)
     except ProofgymError as error:
-        print(f"{error.boundary}: {error}", file=sys.stderr, flush=True)
+        print(f"{error.boundary}: {' '.join(str(error).split())}", file=sys.stderr, flush=True)
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)

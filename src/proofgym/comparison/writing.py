@@ -25,6 +25,9 @@ from proofgym.run_directory import write_atomically
 _COLUMNS = ("run", "variant", "seed", "state", "iteration", "share", *UNITS, "success", "tasks")
 
 
+_PROBED = ("success", "reward")
+
+
 @dataclass(frozen=True)
 class Written:
     """What was written, and what it says."""
@@ -54,10 +57,14 @@ def table(records: Sequence[Record], ks: Sequence[int], probes: Sequence[str] = 
     """A line for every measurement, as CSV; probes are empty where they were not measured."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*_COLUMNS, *(f"pass@{k}" for k in ks), "change", *probes])
+    writer.writerow([*_COLUMNS, *(f"pass@{k}" for k in ks), "change", *_columns(probes)])
     for record in records:
         writer.writerows(_lines(record, ks, probes))
     return out.getvalue()
+
+
+def _columns(probes: Sequence[str]) -> list[str]:
+    return [f"probe:{name}:{what}" for name in probes for what in _PROBED]
 
 
 def _lines(record: Record, ks: Sequence[int], probes: Sequence[str]) -> Iterator[list[Any]]:
@@ -80,7 +87,11 @@ def _lines(record: Record, ks: Sequence[int], probes: Sequence[str]) -> Iterator
             len(point["passed"]),
             *rates,
             point.get("change", {}).get("relative", ""),
-            *(point.get("probes", {}).get(name, {}).get("success", "") for name in probes),
+            *(
+                point.get("probes", {}).get(name, {}).get(what, "")
+                for name in probes
+                for what in _PROBED
+            ),
         ]
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 #: Work, or a place, that has lost this many processes in a row stops the run.
 MOST_LOST = 3
 _LOOK_S = 0.5
+_LOADING_S = 600.0  # least patience with loading a model, which shows no progress
 log = logging.getLogger("proofgym")
 
 
@@ -55,6 +56,7 @@ class Fleet:
     ) -> None:
         self.model, self.tokenizer, self.seed = own.model, own.tokenizer, seed
         self._own, self._source, self._patience = own, source, patience
+        self._loading = max(patience, _LOADING_S)
         self.workers = [Remote(place, setup, patience) for place, setup in enumerate(setups)]
         try:
             self.start()
@@ -135,7 +137,7 @@ class Fleet:
         for worker in alive:
             if worker.line not in speaking:
                 worker.silent += waited if worker.busy else 0.0
-                if worker.silent >= self._patience:
+                if worker.silent >= (self._patience if worker.ready else self._loading):
                     self._give_up(worker)
                 continue
             heard = worker.read()
@@ -201,6 +203,6 @@ class Fleet:
 
     def _give_up(self, worker: Remote) -> None:
         doing = f" on {worker.portion.name}" if worker.portion else " on loading the model"
-        said = f"{worker} made no progress{doing} for {self._patience:g} s"
+        said = f"{worker} made no progress{doing} for {worker.silent:.0f} s"
         worker.end()
         raise EngineError(f"{said} and was ended; resume, or raise Local.engine_patience")

@@ -6,6 +6,7 @@ and number is the same for all. Reference answers never become part of a `Task`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -137,3 +138,14 @@ def check_statements(tasks: Tasks, checker: Checker) -> None:
             checker.check_statement(problem.task.data["statement"])
         except TaskError as error:
             raise problem.error(f"has a statement that Lean refuses: {error}") from None
+
+
+def refuse_shared(training: Sequence[Task], heldout: Sequence[Task], named: str, held: str) -> None:
+    """Held-out tasks must differ from the others in name and in prompt. Raises ConfigError."""
+    names, prompts = {task.name for task in training}, {task.prompt for task in training}
+    shared = [task.name for task in heldout if task.name in names or task.prompt in prompts]
+    if shared:
+        raise ConfigError(
+            f"{held} shares {len(shared)} of its {len(heldout)} tasks with {named}: "
+            f"{sorted(shared)[:3]}"
+        )
