@@ -52,7 +52,8 @@ def two_way(table_ST: Table, seed: int = 0, draws: int = DRAWS, level: float = L
     the row effects and of the column effects drawn. The draws' spread is then set to the unbiased
     estimate of the mean's variance under crossed random effects (Cornfield and Tukey 1956), not
     less than that over tasks alone, and widened by Student's t at Satterthwaite's degrees of
-    freedom. A table of one row gives an ordinary percentile bootstrap over tasks.
+    freedom, and never narrower than Student's interval: few rows are drawn without tails. A table
+    of one row gives an ordinary percentile bootstrap over tasks.
     """
     table = np.asarray(table_ST, np.float64)
     seeds, tasks = table.shape
@@ -69,14 +70,15 @@ def two_way(table_ST: Table, seed: int = 0, draws: int = DRAWS, level: float = L
     tail = (1 - level) / 2
     if variance < _NOTHING**2:
         return _all_alike(table, mean, freedom)
-    if spread < _NOTHING:  # rows and columns are alike, and only their cells differ
-        half = math.sqrt(variance) * student.quantile(1 - tail, freedom)
-        p = student.two_sided(mean / math.sqrt(variance), freedom)
-        return Estimate(mean, mean - half, mean + half, p, freedom, seeds)
-    wide = student.quantile(1 - tail, freedom) / student.quantile(1 - tail, _MANY)
-    drawn *= math.sqrt(variance) / spread * wide
-    low, high = np.quantile(drawn, [tail, 1 - tail])
     p = student.two_sided(mean / math.sqrt(variance), freedom)
+    quantile = student.quantile(1 - tail, freedom)
+    low = high = 0.0
+    if spread >= _NOTHING:  # else rows and columns are alike, and only their cells differ
+        wide = quantile / student.quantile(1 - tail, _MANY)
+        low, high = np.quantile(drawn * (math.sqrt(variance) / spread * wide), [tail, 1 - tail])
+    if seeds > 1 or spread < _NOTHING:  # draws of two or three rows have no tails
+        half = math.sqrt(variance) * quantile
+        low, high = min(low, -half), max(high, half)
     return Estimate(mean, mean + float(low), mean + float(high), p, freedom, seeds)
 
 
