@@ -25,7 +25,7 @@ def main() -> None:
     os.environ |= {
         "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
         "VLLM_CPU_OMP_THREADS_BIND": "nobind",
-        "VLLM_CPU_KVCACHE_SPACE": "6",
+        "VLLM_CPU_KVCACHE_SPACE": "4",
         "OMP_NUM_THREADS": threads,
         "TOKENIZERS_PARALLELISM": "false",
     }
