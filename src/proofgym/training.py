@@ -216,7 +216,8 @@ def print_iteration(metrics: dict[str, Any]) -> None:
         f"  perturb+update {metrics.get('perturb_s', 0.0) + metrics.get('update_s', 0.0):.1f} s"
     )
     if metrics.get("steps") == 0 or metrics.get("coefficient_bits") == 0:
-        say("  no update: nothing to learn from (all attempts alike in reward, or masked)")
+        why = "all members scored alike: a larger sigma?" if "sigma" in metrics else _NOTHING
+        say(f"  no update: nothing to learn from ({why})")
     for line in fault_lines(metrics):
         say(f"  {line}")
 
@@ -228,6 +229,7 @@ def fault_lines(metrics: Mapping[str, Any]) -> Iterator[str]:
         yield f"no score: {count} {_KINDS.get(kind, kind)}, such as: {example}"
 
 
+_NOTHING = "all attempts alike in reward, or masked"
 _KINDS = {"none": "returned None", "bad value": "returned a bad value", "infrastructure": "failed"}
 
 

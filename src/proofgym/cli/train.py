@@ -17,7 +17,7 @@ Runs = Annotated[Path, typer.Option(help="Directory that holds the runs.")]
 def train(
     file: Annotated[Path, typer.Argument(help="Job file: a Python file that defines one Job.")],
     set_: Annotated[
-        list[str] | None, typer.Option("--set", help="Override a field: algorithm.sigma=2e-3.")
+        list[str] | None, typer.Option("--set", help="Override a field: iterations=5.")
     ] = None,
     control: Annotated[
         str | None, typer.Option(help="'permuted': shuffle coefficients (ES) or rewards (GRPO).")
@@ -27,7 +27,7 @@ def train(
 ) -> None:
     """Train a job.
 
-    Example: proofgym train examples/prove.py --set algorithm.sigma=2e-3 --set iterations=5
+    Example: proofgym train examples/prove.py --set seed=1 --set iterations=5
     """
     from proofgym.job_file import load_job
 
