@@ -79,7 +79,7 @@ def write_adapters(run: Any, members: int, directory: Path) -> None:
         here.mkdir(parents=True)
         direction, sign = noise.direction(member, run.state.specification.antithetic)
         tensors, modules = {}, set()
-        for patch in run._factored._patches:
+        for patch in run.way._factored._patches:
             name = patch.tensor.name.removesuffix(".weight")
             modules.add(name.rsplit(".", 1)[1])
             tensors[f"base_model.model.{name}.lora_A.weight"] = patch.right[direction].clone()
