@@ -1,4 +1,4 @@
-"""Keys and values of the rows being decoded, in one preallocated block a layer.
+"""Keys and values of the rows being decoded, in preallocated blocks.
 
 Every row is a slot. Rows in use are always the first ones, so that attention reads a plain view;
 a row that finishes early is overwritten by the last one, or by a new row, and nothing else moves.
@@ -13,38 +13,60 @@ from typing import Any
 import torch
 from torch import Tensor
 
+_SPARE = 16
+"""Positions beyond those that a step may see, and a row beyond those that it may have: a compiler
+takes sizes that happen to be equal for the same, and a view of everything for a dense tensor."""
+_MOVED = 2**28
+"""Bytes copied to other slots at once."""
+
 
 class RowCache:
-    """`keys[layer]` and `values[layer]` are (rows, heads, length, head_dim)."""
+    """`keys[layer]` and `values[layer]` are (rows, heads, length, head_dim), in one block for all
+    of the model's `layers` where these are of one shape, as they are in most models."""
 
-    def __init__(self, rows: int, length: int) -> None:
+    def __init__(self, rows: int, length: int, layers: int) -> None:
         self.rows = rows
         self.length = length
         self.keys: dict[int, Tensor] = {}
         self.values: dict[int, Tensor] = {}
+        self._layers = layers
+        self._blocks: dict[tuple[int, int], Tensor] = {}
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return sum(block.nbytes for block in self._blocks.values())
 
     def view(self, layer: int, rows: int, span: int) -> tuple[Tensor, Tensor]:
-        """Keys and values (rows, heads, span, head_dim) of the first rows and positions."""
+        """Keys and values (rows, heads, span, head_dim) of the first rows and positions; a few
+        positions more than `length` are there."""
         return self.keys[layer][:rows, :, :span], self.values[layer][:rows, :, :span]
 
     def fill(self, layer: int, first: int, keys: Tensor, values: Tensor) -> None:
         """Put whole prompts (N, heads, prompt, head_dim) into the slots from `first` on."""
-        for block, new in ((self.keys, keys), (self.values, values)):
-            if layer not in block:
-                # One row more than a step may have: a compiler takes equal sizes for the same one.
-                shape = (self.rows + 1, new.shape[1], self.length, new.shape[3])
-                # Zeros, since attention multiplies masked values by 0 and 0 * nan is nan.
-                block[layer] = new.new_zeros(shape)
-            block[layer][first : first + len(new), :, : new.shape[2]] = new
+        for number, (blocks, new) in enumerate(((self.keys, keys), (self.values, values))):
+            if layer not in blocks:
+                blocks[layer] = self._block(new)[2 * layer + number]
+            blocks[layer][first : first + len(new), :, : new.shape[2]] = new
+
+    def _block(self, like: Tensor) -> Tensor:
+        """(2 · layers, rows, heads, length, head_dim) for keys or values like these."""
+        shape = like.shape[1], like.shape[3]
+        if shape not in self._blocks:
+            slots = self.rows + 1, shape[0], self.length + _SPARE, shape[1]
+            # Zeros, since attention multiplies masked values by 0 and 0 * nan is nan.
+            self._blocks[shape] = like.new_zeros(2 * self._layers, *slots)
+        return self._blocks[shape]
 
     def move(self, sources: list[int], targets: list[int], length: int) -> None:
         """Copy rows to other slots, up to `length` positions."""
-        tensors = [*self.keys.values(), *self.values.values()]
-        source_N = torch.tensor(sources, device=tensors[0].device)
-        target_N = torch.tensor(targets, device=tensors[0].device)
-        for tensor in tensors:
-            used = tensor[:, :, :length]
-            used.index_copy_(0, target_N, used.index_select(0, source_N))
+        for block in self._blocks.values():
+            source_N = torch.tensor(sources, device=block.device)
+            target_N = torch.tensor(targets, device=block.device)
+            used = block[:, :, :, :length]
+            one = len(sources) * length * block.shape[2] * block.shape[4] * block.element_size()
+            for part in used.split(max(1, _MOVED // one)):
+                part[:, target_N] = part[:, source_N]
 
 
 class StepCache:

@@ -20,11 +20,17 @@ from proofgym.engines.decoder import Decoder, draw
 from proofgym.engines.engine import Population
 from proofgym.types import Sampling
 
-_FEWEST = 8
+FEWEST = 8
 """Graphs are made for all rows, half of them, and so on, but not for fewer."""
 _SHORTEST = 64
 """Graphs are made for spans of so many positions, twice as many, and so on."""
 _LOGITS = 2**28
+_MEMBERS = 8192
+"""The rows' members are kept in a tensor of a multiple of this size: a compiler may take it, as
+part of a module, for fixed."""
+_ODD = FEWEST - 1, 8
+"""Rows, and positions beyond the span, of a step that is run to be compiled: sizes that equal no
+other, nor 1, which a compiler would take for the same, and compile again for the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +64,8 @@ class Steps:
         device, rows = decoder.device, cache.rows
         self._newest_R = torch.zeros(rows, dtype=torch.long, device=device)
         self._positions_R = torch.zeros(rows, dtype=torch.long, device=device)
-        self._members_R = torch.zeros(rows, dtype=torch.long, device=device)
+        padded = -(-rows // _MEMBERS) * _MEMBERS
+        self._members_R = torch.zeros(padded, dtype=torch.long, device=device)
         self._uniforms_R = torch.zeros(rows, dtype=torch.float64, device=device)
         self._tokens_R = torch.zeros(rows, dtype=torch.long, device=device)
         self._logprobs_R = torch.zeros(rows, dtype=torch.float32, device=device)
@@ -122,7 +129,7 @@ class Steps:
     def _bucket(self, count: int) -> int:
         """The fewest rows, of those that graphs are made for, that hold `count`."""
         rows = self.cache.rows
-        while rows // 2 >= max(count, _FEWEST):
+        while rows // 2 >= max(count, FEWEST):
             rows //= 2
         return rows
 
@@ -174,11 +181,8 @@ class Steps:
         kept = self._newest_R.clone(), self._positions_R.clone()
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(side):  # libraries make their workspaces in a first run
-            for _ in range(2):
-                with self._decoder.uncompiled_if_that_fails():
-                    self._step(rows, span)
-                self._restore(kept)
+        with torch.cuda.stream(side):
+            self._warm(rows, span)
         torch.cuda.current_stream().wait_stream(side)
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, pool=self._pool):
@@ -186,6 +190,14 @@ class Steps:
         self._pool = self._pool or graph.pool()
         self._restore(kept)
         return graph
+
+    def _warm(self, rows: int, span: int) -> None:
+        """Run first steps, in which code is compiled and libraries make their workspaces."""
+        kept = self._newest_R.clone(), self._positions_R.clone()
+        for sizes in (_ODD[0], span + _ODD[1]), (rows, span):
+            with self._decoder.uncompiled_if_that_fails():
+                self._step(*sizes)
+            self._restore(kept)
 
     def _restore(self, kept: tuple[Tensor, Tensor]) -> None:
         self._newest_R.copy_(kept[0])

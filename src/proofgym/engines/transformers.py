@@ -24,7 +24,7 @@ from proofgym.engines.cache import RowCache
 from proofgym.engines.decoder import Decoder
 from proofgym.engines.engine import Feed, Population
 from proofgym.engines.pipeline import Pipeline
-from proofgym.engines.steps import Steps
+from proofgym.engines.steps import FEWEST, Steps
 from proofgym.engines.stops import end_tokens
 from proofgym.engines.waiting import Waiting, share
 from proofgym.errors import EngineError
@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 
 #: Steps for which fewer new requests than a wave are held back, for more to come.
 _PATIENCE = 8
+_KEPT = 3
+"""How many caches, with their graphs, are kept for later calls, if they take no more than this
+share of a GPU's memory; the last one is in any case."""
+_KEPT_SHARE = 0.1
 PIPELINED = {"cuda"}
 """Devices on which a step is launched before the last one's tokens are looked at."""
 
@@ -51,7 +55,7 @@ class TransformersEngine:
         self.seed = seed
         self.max_batch = max_batch
         self._decoder = Decoder(loaded.model)
-        self._steps: Steps | None = None
+        self._kept: list[Steps] = []
         self.steps_done = 0
         """Steps of all calls: who watches from outside sees whether this goes on."""
         self._ends = end_tokens(loaded.model, loaded.tokenizer)
@@ -68,20 +72,24 @@ class TransformersEngine:
         feed: Feed | None = None,
     ) -> Iterator[tuple[Request, Completion]]:
         """Yield every request with its completion, in the order in which they finish."""
-        shared = population is not None and population.first_layer >= len(self._decoder.layers)
+        pipelined = self._decoder.device.type in PIPELINED
+        # A GPU's step takes little longer for many rows, and far longer where it may not run ahead.
+        shared = (
+            not pipelined
+            and population is not None
+            and population.first_layer >= len(self._decoder.layers)
+        )
         waiting = Waiting(self.tokenizer, self._ends, self.seed, sampling, shared)
         waiting.add(requests)
         length = max(waiting.longest, feed.context if feed else 0)
         self._check_length(length)
         limit = min(self.max_batch, len(requests) + (feed.rows if feed else 0))
-        # A row of several requests may part at any step, which needs a look at its tokens.
-        parting = shared and (feed is not None or any(len(row.requests) > 1 for row in waiting))
-        if self._decoder.device.type in PIPELINED and not parting:
+        if pipelined:
             with self._steps_for(limit, length, sampling, population) as steps:
                 batch = Pipeline(self._decoder, sampling, steps)
                 yield from self._decode(batch, waiting, limit, length, feed)
         else:
-            cache = RowCache(limit, length)
+            cache = RowCache(limit, length, len(self._decoder.layers))
             rows = Batch(self._decoder, sampling, population, cache)
             yield from self._decode(rows, waiting, limit, length, feed)
 
@@ -117,15 +125,25 @@ class TransformersEngine:
     def _steps_for(
         self, rows: int, length: int, sampling: Sampling, population: Population | None
     ) -> Iterator[Steps]:
-        """Those of the last call where they fit, with their cache and graphs. They are not kept
-        after a failure, nor lent twice at once."""
-        kept, self._steps = self._steps, None
-        if kept is None or not kept.fit(rows, length, sampling, population):
-            kept = None  # give its memory back first
-            cache = RowCache(rows, _rounded(length + 1))
-            kept = Steps(self._decoder, cache, sampling, population)
-        yield kept
-        self._steps = kept
+        """Those of an earlier call where some fit, with their cache and graphs: training and
+        measurements take turns. They are not kept after a failure, nor lent twice at once."""
+        rows = max(rows, FEWEST)
+        steps = next((it for it in self._kept if it.fit(rows, length, sampling, population)), None)
+        if steps is not None:
+            self._kept.remove(steps)
+        else:
+            if sum(it.cache.size for it in self._kept) > self._may_keep():
+                self._kept.clear()  # give their memory back first
+            cache = RowCache(rows, _rounded(length + 1), len(self._decoder.layers))
+            steps = Steps(self._decoder, cache, sampling, population)
+        yield steps
+        self._kept = [steps, *self._kept][:_KEPT]
+
+    def _may_keep(self) -> float:
+        """Bytes of caches that may be kept beside one that is in use."""
+        if self._decoder.device.type != "cuda":
+            return 0.0
+        return _KEPT_SHARE * torch.cuda.get_device_properties(self._decoder.device).total_memory
 
     @torch.no_grad()
     def score(self, prompt_ids: Sequence[int], token_ids: Sequence[int]) -> tuple[float, ...]:
