@@ -170,6 +170,7 @@ def test_time_travel_exports_a_loadable_model(job_file, tmp_path):
     run = train(job_file, tmp_path / "runs")
     exported = export_run(run, 2, tmp_path / "at2")
     assert exported != digest(run)
+    assert list(run.events())[-1]["weights"] == export_run(run, None, tmp_path / "all")
     from proofgym.models import weights_digest
 
     assert weights_digest(load_model(str(tmp_path / "at2")).model) == exported

@@ -89,6 +89,7 @@ def test_a_tiny_model_learns(job_file, tmp_path, settings):
     event = [event for event in run.events() if event["event"] == "iteration"][-1]
     assert event["gradient_norm"] > 0
     assert event["informative"] > 0
+    assert list(run.events())[-1]["weights"] == digest(run)
 
 
 def test_the_permuted_control_does_not_learn(job_file, tmp_path):

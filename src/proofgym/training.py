@@ -23,6 +23,8 @@ from proofgym.types import Task
 
 def train(job: Job, run: RunDirectory, tasks: Sequence[Task], control: str | None = None) -> None:
     """Train `job` in `run` until its iterations are done; continues what is already durable."""
+    from proofgym.models import weights_digest
+
     started = time.monotonic()
     workers = job.cluster.verification_workers()
     attempts = job.open_attempts(workers)
@@ -88,7 +90,8 @@ def train(job: Job, run: RunDirectory, tasks: Sequence[Task], control: str | Non
                 measure()
                 loop.train()
                 measure(last=True)
-            run.record("end", reason="finished", iterations=algorithm.iteration)
+            digest = weights_digest(loaded.model)
+            run.record("end", reason="finished", iterations=algorithm.iteration, weights=digest)
         except KeyboardInterrupt:
             run.record("end", reason="interrupted", iterations=algorithm.iteration)
             say(f"interrupted after iteration {algorithm.iteration}; proofgym resume {run.id}")
@@ -103,7 +106,8 @@ def train(job: Job, run: RunDirectory, tasks: Sequence[Task], control: str | Non
     finally:
         attempts.close()
         run.close()
-    say(f"finished in {duration(time.monotonic() - started)}; results in {run.path}")
+    spent = duration(time.monotonic() - started)
+    say(f"finished in {spent}; weights {digest[:12]}; results in {run.path}")
 
 
 def _measurement(
