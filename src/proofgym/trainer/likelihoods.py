@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import nn
 
 from proofgym.errors import EngineError
+from proofgym.products import fast_products
 from proofgym.trainer.rows import lay_out, microbatches
 from proofgym.trainer.sample import Sample
 from proofgym.trainer.scorer import Scorer
@@ -32,10 +34,12 @@ def log_likelihoods(
     """
     scorer, device = Scorer(model), next(model.parameters()).device
     sums_S = np.zeros(len(samples))
+    linears = [it for it in model.modules() if isinstance(it, nn.Linear)]
     rows = lay_out(samples, model.config.hidden_size, share=False)
     for batch in microbatches(rows, BATCH_TOKENS):
         try:
-            tokens = read(scorer, batch, samples, 1.0, device)
+            with fast_products(linears):
+                tokens = read(scorer, batch, samples, 1.0, device)
         except torch.OutOfMemoryError as error:
             raise EngineError(
                 f"out of memory with {len(batch)} x {len(batch[0].ids)} tokens: shorten the texts, "
