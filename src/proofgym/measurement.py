@@ -148,11 +148,11 @@ class Measurement:
             return probe.open(self._workers)
 
     def _probe(self, name: str, probe: AnyProbe) -> dict[str, Any]:
-        from proofgym.evaluation import evaluate
-
         if isinstance(probe, Likelihood):
             with _named(name):
                 return probe.measure(self._engine, f"probe {name}")
+        from proofgym.evaluation import evaluate
+
         attempts = self._open(name, probe)
         try:
             result = evaluate(
