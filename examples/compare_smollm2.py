@@ -11,6 +11,7 @@ from proofgym import (
     Comparison,
     Job,
     Lean,
+    Likelihood,
     Local,
     LoRA,
     Model,
@@ -24,6 +25,7 @@ from proofgym.tasks import countdown, lean_core
 SMALL = {"prompts": 32, "population": 32, "sigma": 2**-7, "learning_rate": 2**-9}
 GROUPS = {"prompts": 32, "group": 16, "micro_tokens": 4096}
 NUMBERS = {"min_numbers": 2, "max_numbers": 2, "max_value": 10, "min_target": 2, "max_target": 20}
+OTHER = countdown(size=100, config=NUMBERS)
 
 comparison = Comparison(
     name="smollm2",
@@ -48,5 +50,8 @@ comparison = Comparison(
     budget=Budget(tokens=500_000),
     at=(0, 0.5, 1),
     samples=4,
-    probes={"countdown": Probe(countdown(size=100, config=NUMBERS), Reasoning(), samples=4)},
+    probes={
+        "countdown": Probe(OTHER, Reasoning(), samples=4),
+        "instructions": Likelihood(OTHER),  # sees a loss where success is 0 already
+    },
 )

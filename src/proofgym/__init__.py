@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from proofgym.environments.tools import ToolCall
     from proofgym.errors import BudgetExceeded
     from proofgym.job import Job, Model
+    from proofgym.likelihood import Likelihood
     from proofgym.measurement import Measure
     from proofgym.probe import Probe
     from proofgym.sft import SFT
@@ -65,6 +66,7 @@ _HOME = {
     "RemoteLean": "proofgym.environments.remote_lean",
     "Reward": "proofgym.environments.reward",
     "Job": "proofgym.job",
+    "Likelihood": "proofgym.likelihood",
     "Model": "proofgym.job",
     "Probe": "proofgym.probe",
     "SFT": "proofgym.sft",
@@ -89,6 +91,7 @@ __all__ = [
     "Episodes",
     "Job",
     "Lean",
+    "Likelihood",
     "LoRA",
     "Local",
     "Measure",

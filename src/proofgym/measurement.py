@@ -16,7 +16,8 @@ from pydantic import Field, field_validator
 from proofgym.budget import spent
 from proofgym.config import Config
 from proofgym.errors import ConfigError, TaskError, VerifierError
-from proofgym.probe import Probe
+from proofgym.likelihood import Likelihood
+from proofgym.probe import AnyProbe, Probe
 from proofgym.types import Sampling, Task
 
 if TYPE_CHECKING:
@@ -43,18 +44,18 @@ class Measure(Config):
     """Of the draws; the run's own seed does not matter."""
     sampling: Sampling | None = None
     """None: as in training."""
-    probes: dict[str, Probe] = Field(default_factory=dict)
-    """Other tasks to measure at the first and the last of `at`, by name."""
+    probes: dict[str, AnyProbe] = Field(default_factory=dict)
+    """Other tasks, or texts, to measure at the first and the last of `at`, by name."""
 
     def check(self) -> None:
-        """Refuse probes that cannot be judged. Raises ConfigError, TaskError."""
+        """Refuse probes that cannot be measured. Raises ConfigError, TaskError."""
         for name, probe in self.probes.items():
             with _named(name):
                 probe.check()
 
     @field_validator("probes")
     @classmethod
-    def _names(cls, value: dict[str, Probe]) -> dict[str, Probe]:
+    def _names(cls, value: dict[str, AnyProbe]) -> dict[str, AnyProbe]:
         for name in value:
             if not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", name):
                 raise ValueError(f"{name!r} must be 1 to 40 letters, digits, '_' or '-'")
@@ -90,8 +91,8 @@ class Measurement:
             {"name": task.name, "topic": task.topic, "difficulty": task.difficulty}
             for task in self._tasks
         ]
-        for name, probe in config.probes.items():  # what cannot be judged is refused now
-            self._open(name, probe).close()
+        for name, probe in config.probes.items():
+            self._refuse(name, probe)
         run.write_json(TASKS, {"samples": config.samples, "seed": config.seed, "tasks": listed})
 
     def look(self, iteration: int, share: float, last: bool = False) -> None:
@@ -134,11 +135,22 @@ class Measurement:
             **({"probes": probes} if probes else {}),
         )
 
+    def _refuse(self, name: str, probe: AnyProbe) -> None:
+        """What cannot be measured, before any work."""
+        if isinstance(probe, Likelihood):
+            with _named(name):
+                probe.samples(self._engine)
+        else:
+            self._open(name, probe).close()
+
     def _open(self, name: str, probe: Probe) -> Attempts:
         with _named(name):
             return probe.open(self._workers)
 
-    def _probe(self, name: str, probe: Probe) -> dict[str, Any]:
+    def _probe(self, name: str, probe: AnyProbe) -> dict[str, Any]:
+        if isinstance(probe, Likelihood):
+            with _named(name):
+                return probe.measure(self._engine, f"probe {name}")
         from proofgym.evaluation import evaluate
 
         attempts = self._open(name, probe)

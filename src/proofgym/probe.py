@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -17,12 +17,15 @@ from proofgym.environments.choice import (
 )
 from proofgym.environments.lean import Lean
 from proofgym.errors import ConfigError
+from proofgym.likelihood import Likelihood
 from proofgym.tasks.tasks import Tasks
 from proofgym.types import Sampling
 
 
 class Probe(Config):
     """Success on other tasks before and after training: what is forgotten, or carries over."""
+
+    measures: ClassVar[Literal["success"]] = "success"
 
     tasks: Tasks
     """What to attempt."""
@@ -56,3 +59,7 @@ class Probe(Config):
             attempts.close()
             raise
         return attempts
+
+
+AnyProbe = Probe | Likelihood
+"""What a mapping of probes may hold."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from proofgym.comparison.decomposition import REST
 from proofgym.comparison.intervals import Estimate
-from proofgym.comparison.results import Pair, Results, VariantResult
+from proofgym.comparison.results import Pair, ProbeResult, Results, VariantResult
 
 ALPHA = 0.05
 _OVERSHOOT = 0.05  # of the budget, beyond which a reader must know
@@ -35,6 +35,19 @@ def points(value: float, sign: bool = False) -> str:
 def interval(estimate: Estimate) -> str:
     """`+0.4 points [-1.1, 1.9]`."""
     return f"{points(estimate.mean, True)} points [{points(estimate.low)}, {points(estimate.high)}]"
+
+
+def nats(value: float, sign: bool = False) -> str:
+    """Nats per token: `2.1345`, `+0.0021`."""
+    return f"{value:{'+' if sign else ''}.4f}".replace("-0.0000", "0.0000")
+
+
+def moved(probe: ProbeResult) -> str:
+    """`+0.4 points [-1.1, 1.9]`, or `+0.0021 nats per token [0.0011, 0.0031]`."""
+    it = probe.difference
+    if probe.measures == "success":
+        return interval(it)
+    return f"{nats(it.mean, True)} nats per token [{nats(it.low)}, {nats(it.high)}]"
 
 
 def _missing(results: Results) -> Iterator[str]:
@@ -102,12 +115,18 @@ def _difference(pair: Pair, pairs: int) -> str:
 def _probes(results: Results) -> Iterator[str]:
     for item in results.variants:
         for name, probe in item.probes.items():
-            amount = interval(probe.difference)
-            changed = "loses" if probe.difference.mean < 0 else "gains"
+            amount = moved(probe) + (" (lower is better)" if probe.measures != "success" else "")
+            changed = "loses" if probe.worse else "gains"
             if probe.difference.shows_sign and probe.p < ALPHA:
                 yield f"{item.variant.name} {changed} on the probe {name}: {amount}."
             else:
                 yield f"{item.variant.name} is not shown to change on the probe {name}: {amount}."
+        for name in sorted(set(results.experiment.probes) - set(item.probes)):
+            if item.success:
+                yield (
+                    f"{item.variant.name} shows nothing on the probe {name}: its runs have no "
+                    "scored task of it in common, or did not read the same texts."
+                )
 
 
 def _seeds(results: Results) -> Iterator[str]:

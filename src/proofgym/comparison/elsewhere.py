@@ -5,35 +5,42 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from proofgym.comparison.claims import interval
+from proofgym.comparison.claims import moved, nats
 from proofgym.comparison.html import Cell, share, table
 
 if TYPE_CHECKING:
+    from proofgym.comparison.intervals import Estimate
     from proofgym.comparison.results import Results, VariantResult
+
+
+_HEADS = {
+    "success": ("before", "after", "change", "mean reward"),
+    "likelihood": ("before, nats per token", "after", "change"),
+}
+_SAID = {
+    "success": "Success: pass@1 of a probe in %, and its mean reward before and after training. ",
+    "likelihood": (
+        "Nats per token: mean negative log-likelihood over all tokens of a probe's texts; lower is "
+        "better, so that a rise is a loss. "
+    ),
+}
 
 
 def section(results: Results) -> str:
     """Of the report; empty where no run has said how far its weights moved."""
-    moved = [it for it in results.variants if it.change]
-    if not moved:
+    shown = [it for it in results.variants if it.change]
+    if not shown:
         return ""
-    names = list(results.experiment.probes)
+    probes = {name: it.measures for name, it in results.experiment.probes.items()}
     head: list[Cell] = ["variant", ("change of the weights, %", "n")]
-    for name in names:
-        head += [(f"{name} before", "n"), ("after", "n"), ("change", "n"), ("mean reward", "n")]
-    lines = [
-        [
-            it.variant.name,
-            (_change(it), "n"),
-            *(cell for name in names for cell in _probe(it, name)),
-        ]
-        for it in moved
-    ]
-    said = (
-        "Pass@1 of each probe in %, and its mean reward before and after training. "
-        if names
-        else ""
-    )
+    for name, measures in probes.items():
+        first, *rest = _HEADS[measures]
+        head += [(title, "n") for title in (f"{name} {first}", *rest)]
+    lines: list[list[Cell]] = []
+    for it in shown:
+        cells = [cell for name, measures in probes.items() for cell in _probe(it, name, measures)]
+        lines.append([it.variant.name, *((text, "n") for text in (_change(it), *cells))])
+    said = "".join(text for measures, text in _SAID.items() if measures in probes.values())
     return (
         f"<h2>What it cost elsewhere</h2>{table(head, lines)}<p class='quiet'>{escape(said)}"
         "Change of the weights: ‖W − W₀‖ / ‖W₀‖ over all parameters after training, mean over "
@@ -46,14 +53,16 @@ def _change(it: VariantResult) -> str:
     return f"{mean:.3g}" if least == most else f"{mean:.3g} ({least:.3g} to {most:.3g})"
 
 
-def _probe(it: VariantResult, name: str) -> list[Cell]:
+def _probe(it: VariantResult, name: str, measures: str) -> list[str]:
+    """What stands under `_HEADS`."""
     found = it.probes.get(name)
     if found is None:
-        return [("–", "n")] * 4
+        return ["–"] * len(_HEADS[measures])
+    if measures == "likelihood":
+        return [_nats(found.before), _nats(found.after), moved(found)]
     rewards = " → ".join("–" if value is None else f"{value:.3f}" for value in found.rewards)
-    return [
-        (share(found.before), "n"),
-        (share(found.after), "n"),
-        (interval(found.difference), "n"),
-        (rewards, "n"),
-    ]
+    return [share(found.before), share(found.after), moved(found), rewards]
+
+
+def _nats(estimate: Estimate) -> str:
+    return f"{nats(estimate.mean)} [{nats(estimate.low)}, {nats(estimate.high)}]"

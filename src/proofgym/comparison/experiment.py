@@ -16,7 +16,7 @@ from proofgym.config import Config
 from proofgym.errors import ConfigError
 from proofgym.job import Job
 from proofgym.measurement import Measure
-from proofgym.probe import Probe
+from proofgym.probe import AnyProbe
 from proofgym.tasks.tasks import Tasks
 
 MOST_ITERATIONS = 1_000_000_000  # never reached: the budget ends a run
@@ -43,8 +43,8 @@ class Experiment(Config):
     """Which pass@k the report shows; None: 1 and `samples`."""
     measure_seed: int = Field(0, ge=0, lt=2**63)
     """Of the draws in measurements, the same for all runs."""
-    probes: dict[str, Probe] = Field(default_factory=dict)
-    """Other tasks, by name, measured before and after training: what is forgotten."""
+    probes: dict[str, AnyProbe] = Field(default_factory=dict)
+    """Other tasks, or texts, by name, measured before and after training: what is forgotten."""
     retries: int = Field(2, ge=0)
     """How often a run that failed is started again."""
     price_per_hour: float | None = Field(None, ge=0)

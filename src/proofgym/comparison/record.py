@@ -98,6 +98,30 @@ def tables(
     return rates, enough
 
 
+def nats_tables(
+    records: Sequence[Record], probe: str
+) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Nats per token of each run on each text of a likelihood probe, [runs, texts], before and
+    after training; None where they did not all read the same tokens.
+
+    A run's mean is that of all its tokens. Texts differ in length, so it is a ratio of sums, and a
+    text's value is what it adds to that ratio to first order (the ratio estimator of survey
+    sampling): r + (nats − r·tokens) / mean tokens.
+    """
+    counts = [[record.counts(point, probe) for record in records] for point in (0, -1)]
+    if len({it["digest"] for row in counts for it in row}) != 1:
+        return None
+    tokens = np.array(counts[0][0]["tokens"], float)
+    before, after = (np.array([it["nats"] for it in row]) for row in counts)
+    return _per_token(before, tokens), _per_token(after, tokens)
+
+
+def _per_token(nats: NDArray[np.float64], tokens: NDArray[np.float64]) -> NDArray[np.float64]:
+    rates = nats.sum(axis=1, keepdims=True) / tokens.sum()
+    found: NDArray[np.float64] = rates + (nats - rates * tokens) / tokens.mean()
+    return found
+
+
 def noise(record: Record) -> float | None:
     """Variance of a run's final success due to the number of attempts at each task alone."""
     passed, scored = (np.array(record.last[name], float) for name in ("passed", "scored"))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from proofgym.comparison.decomposition import Part, decompose, is_full_grid
 from proofgym.comparison.experiment import Experiment, factors
 from proofgym.comparison.intervals import Estimate, holm, two_way
-from proofgym.comparison.record import Record, costs, noise, tables
+from proofgym.comparison.record import Record, costs, nats_tables, noise, tables
 from proofgym.comparison.variant import Variant
 
 
@@ -42,15 +43,21 @@ class VariantResult:
 
 @dataclass
 class ProbeResult:
-    """pass@1 on a probe's tasks."""
+    """pass@1 on a probe's tasks, or nats per token of its texts."""
 
+    measures: Literal["success", "likelihood"]
     before: Estimate
     after: Estimate
     difference: Estimate
-    rewards: tuple[float | None, float | None]
-    """Means before and after."""
+    rewards: tuple[float | None, float | None] = (None, None)
+    """Means before and after, of attempts at tasks."""
     p: float = 1.0
     """Of the difference, corrected over all variants and probes."""
+
+    @property
+    def worse(self) -> bool:
+        """Whether success is lower, or are the nats per token higher."""
+        return (self.difference.mean < 0) == (self.measures == "success")
 
 
 @dataclass
@@ -146,12 +153,13 @@ def _variant_result(
     moved = [it.last["change"]["relative"] for it in chosen if "change" in it.last]
     if moved:
         result.change = float(np.mean(moved)), min(moved), max(moved)
-    probes = {name: _probe_result(chosen, name) for name in experiment.probes}
+    of = {"success": _success_result, "likelihood": _likelihood_result}
+    probes = {name: of[it.measures](chosen, name) for name, it in experiment.probes.items()}
     result.probes = {name: found for name, found in probes.items() if found is not None}
     return result
 
 
-def _probe_result(records: Sequence[Record], name: str) -> ProbeResult | None:
+def _success_result(records: Sequence[Record], name: str) -> ProbeResult | None:
     (before, enough), (after, still) = (tables(records, 1, at, name) for at in (0, -1))
     kept = enough & still
     if not kept.any():
@@ -163,10 +171,24 @@ def _probe_result(records: Sequence[Record], name: str) -> ProbeResult | None:
         for found in rewards
     )
     return ProbeResult(
+        "success",
         two_way(rates[0]).within(0.0, 1.0),
         two_way(rates[1]).within(0.0, 1.0),
         two_way(rates[1] - rates[0]).within(-1.0, 1.0),
         (first, last),
+    )
+
+
+def _likelihood_result(records: Sequence[Record], name: str) -> ProbeResult | None:
+    found = nats_tables(records, name)
+    if found is None:
+        return None
+    before, after = found
+    return ProbeResult(
+        "likelihood",
+        two_way(before).within(0.0, math.inf),
+        two_way(after).within(0.0, math.inf),
+        two_way(after - before),
     )
 
 

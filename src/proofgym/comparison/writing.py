@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,12 +20,14 @@ from proofgym.comparison.record import Record, read
 from proofgym.comparison.report import page
 from proofgym.comparison.results import Results, VariantResult, compute
 from proofgym.comparison.runner import starts
+from proofgym.probe import AnyProbe
 from proofgym.run_directory import write_atomically
 
 _COLUMNS = ("run", "variant", "seed", "state", "iteration", "share", *UNITS, "success", "tasks")
 
 
-_PROBED = ("success", "reward")
+_PROBED = {"success": ("success", "reward"), "likelihood": ("nats_per_token",)}
+"""Columns of each kind of probe."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ def write_report(experiment: Experiment, runs: Sequence[PlannedRun], directory: 
     files = {
         "comparison.json": _json(experiment.to_json()),
         "summary.json": _json(summary(results)),
-        "results.csv": table(results.records, experiment.ks, tuple(experiment.probes)),
+        "results.csv": table(results.records, experiment.ks, experiment.probes),
         "report.html": page(results),
     }
     for name, text in files.items():
@@ -53,21 +55,21 @@ def write_report(experiment: Experiment, runs: Sequence[PlannedRun], directory: 
     return Written(directory / "report.html", sentences(results), results)
 
 
-def table(records: Sequence[Record], ks: Sequence[int], probes: Sequence[str] = ()) -> str:
+def table(records: Sequence[Record], ks: Sequence[int], probes: Mapping[str, AnyProbe]) -> str:
     """A line for every measurement, as CSV; probes are empty where they were not measured."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*_COLUMNS, *(f"pass@{k}" for k in ks), "change", *_columns(probes)])
+    columns = [(name, what) for name, it in probes.items() for what in _PROBED[it.measures]]
+    named = [f"probe:{name}:{what}" for name, what in columns]
+    writer.writerow([*_COLUMNS, *(f"pass@{k}" for k in ks), "change", *named])
     for record in records:
-        writer.writerows(_lines(record, ks, probes))
+        writer.writerows(_lines(record, ks, columns))
     return out.getvalue()
 
 
-def _columns(probes: Sequence[str]) -> list[str]:
-    return [f"probe:{name}:{what}" for name in probes for what in _PROBED]
-
-
-def _lines(record: Record, ks: Sequence[int], probes: Sequence[str]) -> Iterator[list[Any]]:
+def _lines(
+    record: Record, ks: Sequence[int], columns: Sequence[tuple[str, str]]
+) -> Iterator[list[Any]]:
     from proofgym.comparison.record import tables
 
     for place, point in enumerate(record.points):
@@ -87,11 +89,7 @@ def _lines(record: Record, ks: Sequence[int], probes: Sequence[str]) -> Iterator
             len(point["passed"]),
             *rates,
             point.get("change", {}).get("relative", ""),
-            *(
-                point.get("probes", {}).get(name, {}).get(what, "")
-                for name in probes
-                for what in _PROBED
-            ),
+            *(point.get("probes", {}).get(name, {}).get(what, "") for name, what in columns),
         ]
 
 
@@ -146,11 +144,12 @@ def _variant(it: VariantResult) -> dict[str, Any]:
         "change": it.change,
         "probes": {
             name: {
+                "measures": probe.measures,
                 "before": _estimate(probe.before),
                 "after": _estimate(probe.after),
                 "difference": _estimate(probe.difference),
                 "p_corrected": probe.p,
-                "rewards": probe.rewards,
+                **({"rewards": probe.rewards} if probe.measures == "success" else {}),
             }
             for name, probe in it.probes.items()
         },
