@@ -155,8 +155,25 @@ def test_control_c_ends_cleanly_and_resumes(job_file, tmp_path):
 
 def test_resuming_a_finished_run_says_so(job_file, tmp_path):
     run = train(job_file, tmp_path)
-    with pytest.raises(RunError, match="finished: all 4 iterations"):
+    with pytest.raises(RunError, match="finished: all 4 iterations.*--set iterations=MORE"):
         load_job(job_file).resume(RunDirectory.open(tmp_path, run.id))
+
+
+def test_a_longer_run_ends_as_if_it_had_been_that_long(job_file, tmp_path):
+    whole = train(job_file, tmp_path / "whole", "iterations=6")
+    run = train(job_file, tmp_path)
+    command = [sys.executable, "-m", "proofgym", "resume", run.id, "--runs", str(tmp_path)]
+    subprocess.run([*command, "--set", "iterations=6"], check=True)
+    assert digest(run) == digest(whole)
+    assert run.read_json("job.json")["job"]["iterations"] == 6
+    kinds = [event["event"] for event in run.events()]
+    assert kinds.count("iteration") == 6
+    assert kinds.count("extended") == 1
+    again = subprocess.run(command, capture_output=True, text=True)
+    assert "all 6 iterations are done" in again.stderr
+    with pytest.raises(RunError, match="1,000 tokens is used up"):
+        longer = load_job(job_file, ["iterations=9", "budget.tokens=1000"])
+        longer.resume(RunDirectory.open(tmp_path, run.id))
 
 
 def test_resuming_with_other_settings_names_what_changed(job_file, tmp_path):

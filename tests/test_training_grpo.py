@@ -92,6 +92,16 @@ def test_a_tiny_model_learns(job_file, tmp_path, settings):
     assert list(run.events())[-1]["weights"] == digest(run)
 
 
+@pytest.mark.parametrize("settings", [(), ('algorithm.lora={"rank": 4}',)], ids=["full", "lora"])
+def test_a_longer_run_ends_as_if_it_had_been_that_long(job_file, tmp_path, settings):
+    whole = train(job_file, tmp_path / "whole", "iterations=5", *settings)
+    run = train(job_file, tmp_path, "iterations=3", *settings)
+    longer = load_job(job_file, ["iterations=5", *settings])
+    longer.resume(RunDirectory.open(tmp_path, run.id))
+    assert rewards(run) == rewards(whole)
+    assert digest(run) == digest(whole)
+
+
 def test_the_permuted_control_does_not_learn(job_file, tmp_path):
     run = train(job_file, tmp_path / "runs", "iterations=14", control="permuted")
     found = rewards(run)

@@ -25,7 +25,7 @@ from proofgym.environments.choice import (
 )
 from proofgym.environments.lean import Lean
 from proofgym.errors import ConfigError, RunError
-from proofgym.measurement import Measure
+from proofgym.measurement import EXTENDED, Measure
 from proofgym.run_directory import RunDirectory
 from proofgym.tasks.order import Order
 from proofgym.tasks.tasks import Tasks, refuse_shared
@@ -155,8 +155,14 @@ class Job(Config):
             raise
         return directory
 
-    def resume(self, directory: RunDirectory) -> RunDirectory:
-        """Continue `directory` from its last durable iteration."""
+    def resume(
+        self, directory: RunDirectory, overrides: Sequence[str] | None = None
+    ) -> RunDirectory:
+        """Continue `directory` from its last durable iteration, to the end of this job: with more
+        `iterations` or a larger `budget` than the run had, as if it had had them from the start.
+
+        `overrides` say how to make this job again from its file; None: those that are stored do.
+        """
         from proofgym.training import train
 
         stored = directory.read_json("job.json")
@@ -166,26 +172,46 @@ class Job(Config):
                 f"Changed: {', '.join(different)}"
             )
         self.refuse_finished(directory)
-        train(self, directory, self.check(), stored["control"])
+        tasks = self.check()
+        if new := _names(changed(stored["job"], self.to_json())):
+            overrides = stored["overrides"] if overrides is None else list(overrides)
+            directory.write_json(
+                "job.json", {**stored, "overrides": overrides, "job": self.to_json()}
+            )
+            if any(map(_says_how_long, new)):
+                directory.record(EXTENDED, iterations=self.iterations, budget=str(self.budget))
+        train(self, directory, tasks, stored["control"])
         return directory
 
     def differs(self, stored: Any) -> list[str]:
         """Fields in which it is not what a run was begun with, but for those that may change."""
         free = {f"algorithm.{name}" for name in self.algorithm.may_change}
-        return [it for it in changed(stored, self.to_json()) if it.partition(" ")[0] not in free]
+        every = changed(stored, self.to_json())
+        return [
+            words
+            for words, name in zip(every, _names(every), strict=True)
+            if name not in free and not _says_how_long(name)
+        ]
+
+    def done(self, directory: RunDirectory) -> str:
+        """Why a run of this job has nothing left to do, in words; empty where it has."""
+        events = directory.events()
+        if not directory.finished():
+            return ""
+        if events[-1]["iterations"] >= self.iterations:
+            return f"all {self.iterations} iterations are done"
+        if self.budget.share(events) >= 1:
+            return f"its budget of {self.budget} is used up"
+        return ""
 
     def refuse_finished(self, directory: RunDirectory) -> None:
         """Raise RunError where a run of this job has nothing left to do."""
-        events = directory.events()
-        if not directory.finished():
-            return
-        if events[-1]["iterations"] >= self.iterations:
-            done = f"all {self.iterations} iterations are done"
-        elif self.budget.share(events) >= 1:
-            done = f"its budget of {self.budget} is used up"
-        else:
-            return
-        raise RunError(f"run {directory.id} is finished: {done}")
+        if done := self.done(directory):
+            more = "iterations" if done.startswith("all") else f"budget.{self.budget.kind}"
+            raise RunError(
+                f"run {directory.id} is finished: {done}. To go on: proofgym resume {directory.id} "
+                f"--set {more}=MORE"
+            )
 
     def share_done(self, iteration: int, directory: RunDirectory) -> float:
         """How much of the work of a run is done after so many iterations, from 0 to 1."""
@@ -224,6 +250,16 @@ def changed(old: Any, new: Any, path: str = "") -> list[str]:
             for item in changed(old.get(key), new.get(key), f"{path}.{key}".strip("."))
         ]
     return [] if old == new else [f"{path} {old!r} -> {new!r}"]
+
+
+def _names(changes: Sequence[str]) -> list[str]:
+    """The fields that these changes are of."""
+    return [words.partition(" ")[0] for words in changes]
+
+
+def _says_how_long(name: str) -> bool:
+    """Whether a field only says when a run ends. Nothing before depends on that."""
+    return name == "iterations" or name.startswith("budget.")
 
 
 def machine() -> dict[str, Any]:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 MOST_UNSCORED = 0.25
 """A measurement with a larger share of attempts without a score is none: the run stops."""
+EXTENDED = "extended"
+"""The event of a run that is to do more than it was: what was a share of its work is less now."""
 TASKS = "evaluation.json"
 """The measured tasks of a run, in the order of the counts in its events."""
 
@@ -69,6 +71,17 @@ class Measure(Config):
         return value
 
 
+def _measured(events: Sequence[dict[str, Any]]) -> set[float]:
+    """The shares that need no measurement any more."""
+    known: set[float] = set()
+    for event in events:
+        if event["event"] == EXTENDED:
+            known &= {0.0}
+        elif event["event"] == "evaluation":
+            known |= set(event["shares"])
+    return known
+
+
 class Measurement:
     """The measurements of one run; `look` makes those that are due and not yet recorded."""
 
@@ -101,7 +114,7 @@ class Measurement:
         `last`: no more work will be done, so that everything is due.
         """
         events = self._run.events()
-        known = {at for event in events if event["event"] == "evaluation" for at in event["shares"]}
+        known = _measured(events)
         due = [at for at in self.config.at if at not in known and (at <= share or last)]
         if due:
             self._record(iteration, due, share, events)

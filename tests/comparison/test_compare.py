@@ -115,6 +115,21 @@ class Balanced(HTMLParser):
         assert self.open.pop() == tag
 
 
+def test_a_larger_budget_continues_what_is_there(copied):
+    directory, path = copied
+    compare(path, "--jobs", "2", "--set", "budget.tokens=1500")
+    for run in plan(load(path, ["budget.tokens=1500"]), directory):
+        found = run.directory.events()
+        spent = [e["tokens"] for e in found if e["event"] == "iteration"]
+        assert sum(spent[:-1]) < 1500 <= sum(spent)
+        points = [e for e in found if e["event"] == "evaluation"]
+        assert [share for e in points for share in e["shares"]] == [0, 0.5, 1, 0.5, 1]
+        assert points[-2]["tokens"] >= 750
+        assert run.finished
+    summary = json.loads((directory / "summary.json").read_text())
+    assert summary["budget"]["tokens"] == 1500
+
+
 def test_again_does_only_what_is_missing(copied):
     directory, path = copied
     before = {run.id: (run.path / "events.jsonl").read_bytes() for run in runs_of(path, directory)}

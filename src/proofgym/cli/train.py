@@ -47,12 +47,15 @@ def resume(
     run: Annotated[str, typer.Argument(help="Run id, a unique part of it, its path, or 'latest'.")],
     runs: Runs = Path("runs"),
     set_: Annotated[
-        list[str] | None, typer.Option("--set", help="Change a field that may: algorithm.stack=8.")
+        list[str] | None, typer.Option("--set", help="Change a field that may: iterations=100.")
     ] = None,
 ) -> None:
     """Continue a run that was interrupted or killed; it ends as if it never had been.
 
-    Example: proofgym resume latest
+    With more iterations, or a larger budget, a finished run goes on as if it had had them from the
+    start.
+
+    Example: proofgym resume latest --set iterations=100
     """
     from proofgym.job_file import load_job
     from proofgym.run_directory import RunDirectory
@@ -65,6 +68,6 @@ def resume(
         source = Path(stored["source"])
         changes = [*stored["overrides"], *(set_ or [])]
         job = load_job(directory.path / "job.py", changes, beside=source.parent)
-        print(job.resume(directory).path)
+        print(job.resume(directory, changes).path)
     finally:
         directory.close()

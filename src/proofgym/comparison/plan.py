@@ -40,7 +40,7 @@ class PlannedRun:
 
     @property
     def finished(self) -> bool:
-        return self.begun and self.directory.finished()
+        return self.begun and bool(self.job.done(self.directory))
 
     def spent(self) -> float:
         """What it has used of its budget, at most all of it."""
