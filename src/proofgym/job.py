@@ -178,20 +178,22 @@ class Job(Config):
             directory.write_json(
                 "job.json", {**stored, "overrides": overrides, "job": self.to_json()}
             )
-            if any(map(_says_how_long, new)):
+            if any(name.split(".")[0] in ("iterations", "budget") for name in new):
                 directory.record(EXTENDED, iterations=self.iterations, budget=str(self.budget))
         train(self, directory, tasks, stored["control"])
         return directory
 
     def differs(self, stored: Any) -> list[str]:
-        """Fields in which it is not what a run was begun with, but for those that may change."""
+        """Fields in which it is not what a run was begun with, but for those that may change, and
+        for a longer run."""
         free = {f"algorithm.{name}" for name in self.algorithm.may_change}
+        if self.iterations >= stored["iterations"]:
+            free.add("iterations")
+        kind = self.budget.kind
+        if kind and (before := stored["budget"][kind]) and self.budget.amount >= before:
+            free.add(f"budget.{kind}")
         every = changed(stored, self.to_json())
-        return [
-            words
-            for words, name in zip(every, _names(every), strict=True)
-            if name not in free and not _says_how_long(name)
-        ]
+        return [it for it, name in zip(every, _names(every), strict=True) if name not in free]
 
     def done(self, directory: RunDirectory) -> str:
         """Why a run of this job has nothing left to do, in words; empty where it has."""
@@ -255,11 +257,6 @@ def changed(old: Any, new: Any, path: str = "") -> list[str]:
 def _names(changes: Sequence[str]) -> list[str]:
     """The fields that these changes are of."""
     return [words.partition(" ")[0] for words in changes]
-
-
-def _says_how_long(name: str) -> bool:
-    """Whether a field only says when a run ends. Nothing before depends on that."""
-    return name == "iterations" or name.startswith("budget.")
 
 
 def machine() -> dict[str, Any]:
