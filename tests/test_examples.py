@@ -35,13 +35,17 @@ def test_an_example_is_short_and_says_its_command(path):
     assert f"proofgym {verb} examples/{path.name}" in text.split('"""')[1]
 
 
-@pytest.mark.parametrize("name", ["compare_smollm2", "sweep_smollm2"])
+@pytest.mark.parametrize("name", ["compare_es_smollm2", "compare_smollm2", "sweep_smollm2"])
 def test_a_comparison_plans_its_runs(name):
     pytest.importorskip("reasoning_gym")
     verb = VERBS[name.partition("_")[0]]
     done = CliRunner().invoke(app, [verb, str(EXAMPLES / f"{name}.py"), "--dry-run"])
     assert done.exit_code == 0, done.exception
-    runs = {"compare_smollm2": "6 variants x 3 seeds = 18 runs", "sweep_smollm2": "9 variants"}
+    runs = {
+        "compare_es_smollm2": "5 variants x 3 seeds = 15 runs",
+        "compare_smollm2": "6 variants x 3 seeds = 18 runs",
+        "sweep_smollm2": "9 variants",
+    }
     assert runs[name] in done.stdout
 
 
