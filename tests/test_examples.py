@@ -35,7 +35,9 @@ def test_an_example_is_short_and_says_its_command(path):
     assert f"proofgym {verb} examples/{path.name}" in text.split('"""')[1]
 
 
-@pytest.mark.parametrize("name", ["compare_es_smollm2", "compare_smollm2", "sweep_smollm2"])
+@pytest.mark.parametrize(
+    "name", ["compare_es_smollm2", "compare_rates_smollm2", "compare_smollm2", "sweep_smollm2"]
+)
 def test_a_comparison_plans_its_runs(name):
     pytest.importorskip("reasoning_gym")
     verb = VERBS[name.partition("_")[0]]
@@ -43,6 +45,7 @@ def test_a_comparison_plans_its_runs(name):
     assert done.exit_code == 0, done.exception
     runs = {
         "compare_es_smollm2": "5 variants x 3 seeds = 15 runs",
+        "compare_rates_smollm2": "15 variants x 1 seeds = 15 runs",
         "compare_smollm2": "6 variants x 3 seeds = 18 runs",
         "sweep_smollm2": "9 variants",
     }
