@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from pathlib import Path
@@ -49,3 +50,17 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     LlamaForCausalLM(config).save_pretrained(folder)
     return folder
+
+
+@pytest.fixture
+def job_file(request: pytest.FixtureRequest, tiny_model: Path, tmp_path: Path) -> Path:
+    """The test file's `JOB`, with the tiny model for its `{model!r}` and eight `{tasks!r}`."""
+    tasks = tmp_path / "tasks.jsonl"
+    lines = [
+        {"name": f"t{i}", "prompt": f"say {i}: ", "topic": "letters", "difficulty": 1, "proof": "e"}
+        for i in range(8)
+    ]
+    tasks.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    path = tmp_path / "tiny_job.py"
+    path.write_text(request.module.JOB.format(model=str(tiny_model), tasks=str(tasks)))
+    return path

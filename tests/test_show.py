@@ -8,7 +8,7 @@ import shutil
 import pytest
 import torch
 from test_quantised import to_fp8
-from test_training import job_file, train  # noqa: F401  (a fixture)
+from test_training import JOB, train  # noqa: F401  (JOB is for the fixture job_file)
 from transformers import GPT2Config, GPT2LMHeadModel
 from typer.testing import CliRunner
 
@@ -96,7 +96,7 @@ def test_sigma_is_what_its_line_works_out_to(tmp_path, noise, rank):
 
 def test_a_run_over_a_quantised_base_says_so_and_is_rebuilt(
     tiny_model,
-    job_file,  # noqa: F811
+    job_file,
     tmp_path,
     capfd,
 ):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -44,19 +43,6 @@ job = Job(
     seed=3,
 )
 '''
-
-
-@pytest.fixture
-def job_file(tiny_model, tmp_path):
-    tasks = tmp_path / "tasks.jsonl"
-    lines = [
-        {"name": f"t{i}", "prompt": f"say {i}: ", "topic": "letters", "difficulty": 1}
-        for i in range(8)
-    ]
-    tasks.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    path = tmp_path / "tiny_job.py"
-    path.write_text(JOB.format(model=str(tiny_model), tasks=str(tasks)))
-    return path
 
 
 def train(job_file, root, *overrides, **options):

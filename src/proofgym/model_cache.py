@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from proofgym.catalogue import PackagedModel
+from proofgym.durable import sync
 from proofgym.errors import ModelError, RunError
 from proofgym.run_directory import write_atomically
 
@@ -120,13 +121,13 @@ def write_directory(target: Path) -> Iterator[Path]:
         yield scratch
         scratch.chmod(0o755)
         for path in [*sorted(scratch.rglob("*")), scratch]:
-            _sync(path)
+            sync(path)
         try:
             scratch.rename(target)
         except OSError:
             if not target.is_dir():
                 raise
-        _sync(target.parent)
+        sync(target.parent)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
@@ -200,11 +201,3 @@ def _forget_quantisation(model: Any) -> None:
     model.quantization_method = None
     if hasattr(model.config, "quantization_config"):
         del model.config.quantization_config
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -40,7 +40,7 @@ class Probe(Config):
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
-        refuse_both(self.model_fields_set - (set() if self.environment else {"environment"}))
+        refuse_both("reward" in self.model_fields_set, self.environment)
         return self
 
     def check(self) -> None:

@@ -24,6 +24,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from proofgym.durable import whole_file
 from proofgym.errors import RunError, nearest
 from proofgym.rollout_lines import to_line
 from proofgym.types import Rollout
@@ -34,23 +35,13 @@ _LOCK_S = 1.0
 def write_atomically(path: Path, data: bytes) -> None:
     """Write to a temporary file beside `path`, fsync, rename: never half a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with temporary.open("wb") as file:
+        with whole_file(path) as file:
             file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise RunError(
             f"cannot write {path}: {error.strerror}. Free some space and resume."
         ) from error
-    directory = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
 
 
 class RunDirectory:

@@ -12,6 +12,7 @@ from torch import nn
 
 from proofgym.algorithms.es import ES
 from proofgym.algorithms.normalise import normalise, per_prompt
+from proofgym.durable import LEFTOVERS
 from proofgym.errors import ConfigError, HistoryError, RunError
 from proofgym.evolution import history, keyframe, replay
 from proofgym.schedule import Schedule
@@ -342,7 +343,7 @@ def test_a_kill_at_any_system_call_loses_at_most_the_iteration_in_flight(tmp_pat
     while run.iteration < 4:
         step(run)
     assert run.state.digest() == digests[4]
-    assert not list((tmp_path / "killed").rglob("*.new"))
+    assert not list((tmp_path / "killed" / replay.KEYFRAMES).glob(LEFTOVERS))
     run.close()
 
 

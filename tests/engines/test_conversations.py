@@ -9,7 +9,8 @@ from collections import Counter, defaultdict
 from types import SimpleNamespace
 
 import pytest
-from test_fleet import FULL, LOW, SAMPLING, TASKS, both_ready, nothing_is_left, opened, pipelined
+from fleets import SAMPLING, both_ready, opened
+from test_fleet import FULL, LOW, TASKS, nothing_is_left, pipelined
 
 from proofgym.algorithms.algorithm import rewards_of
 from proofgym.engines.conversations import Bell, Conversations, Seat

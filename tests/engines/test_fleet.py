@@ -10,15 +10,13 @@ import sys
 import threading
 import time
 from collections import Counter
-from contextlib import contextmanager
-from types import SimpleNamespace
 
 import pytest
 import torch
+from fleets import SAMPLING, both_ready, opened, workers_of
 
-from proofgym import ES, Job, Local, Measure, Model, Sampling
+from proofgym import ES, Job, Local, Measure
 from proofgym.algorithms.algorithm import Algorithm
-from proofgym.algorithms.es_run import ESRun
 from proofgym.engines.fleet import Fleet
 from proofgym.engines.portions import Portion, cut, groups
 from proofgym.engines.remote import Remote
@@ -30,7 +28,6 @@ from proofgym.tasks import from_jsonl
 from proofgym.types import Request, Task
 
 torch.set_num_threads(1)
-SAMPLING = Sampling(max_tokens=12)
 TASKS = [Task(f"t{i}", f"say {i}: ") for i in range(4)]
 FULL = ES(population=6, rank=None, noise="gaussian8", prompts=4, sigma=2**-6, learning_rate=2**-5)
 LOW = FULL.override("noise", "rademacher").override("rank", "1").override("weight_decay", "0.01")
@@ -47,47 +44,12 @@ def nothing_is_left():
     assert not workers_of(os.getpid())
 
 
-def workers_of(parent):
-    """Processes of fleets that `parent` started, or 1 inherited."""
-    found = []
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{name}/cmdline") as file:
-                words = file.read().split("\0")
-        except OSError:
-            continue
-        if "proofgym.engines.worker" in words and str(parent) in words:
-            found.append(int(name))
-    return found
-
-
 def vowels(task, text):
     return text.count("e") / 12
 
 
 def reward(completion):
     return completion.text.count("e") / 12
-
-
-@contextmanager
-def opened(tiny_model, directory, config, engines, **options):
-    """An ES run, and the engine that serves it."""
-    cluster = Local(device="cpu", threads=1, engines=engines, **options)
-    model = Model(str(tiny_model))
-    loaded = cluster.load(model)
-    run = config.build(loaded.model, seed=5, directory=directory, base_digest=loaded.digest)
-    assert isinstance(run, ESRun)
-    engine = fleet = None
-    try:
-        if engines > 1:
-            engine = fleet = cluster.fleet(model, loaded, 5, run.source(engines))
-        else:
-            engine = cluster.engine(loaded, 5)
-        yield SimpleNamespace(run=run, engine=engine, loaded=loaded, cluster=cluster)
-    finally:
-        if fleet:
-            fleet.close()
-        run.close()
 
 
 def iterate(it, meanwhile=lambda number: None):
@@ -100,11 +62,6 @@ def iterate(it, meanwhile=lambda number: None):
             meanwhile(len(found))
     it.run.learn({key: reward(completion) for key, completion in found.items()})
     return found
-
-
-def both_ready(fleet):
-    while not all(worker.ready for worker in fleet.workers):
-        list(fleet.hear())
 
 
 def history(directory):

@@ -167,7 +167,7 @@ def test_a_keyframe_keeps_both_widths(tmp_path):
 def test_pruning_keeps_the_two_newest_and_removes_leftovers(tmp_path):
     run(tmp_path, every=1)
     frames = tmp_path / replay.KEYFRAMES
-    (frames / "00000009.new").write_bytes(b"half")
+    (frames / ".00000009.pgkf.123.tmp").write_bytes(b"half")
     keyframe.prune(frames)
     assert sorted(path.name for path in frames.iterdir()) == ["00000006.pgkf", "00000007.pgkf"]
     keyframe.prune(tmp_path / "absent")

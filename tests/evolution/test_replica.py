@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from test_factored import model
+from populations import model
 
 from proofgym.algorithms.es import ES
 from proofgym.evolution.replica import Members

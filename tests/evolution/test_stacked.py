@@ -4,36 +4,22 @@ from __future__ import annotations
 
 import pytest
 import torch
-from test_factored import TOLERANCE, model
+from populations import TOLERANCE, model, updated
 from tiny_models import FAMILIES, loaded
 
 from proofgym.algorithms.es import ES
 from proofgym.engines import transformers
 from proofgym.errors import ConfigError, EngineError, ModelError, RunError
-from proofgym.evolution import manifest, specification
-from proofgym.evolution.history import Update
 from proofgym.evolution.stacked import Stacked
-from proofgym.evolution.state import State, named
+from proofgym.evolution.state import named
 from proofgym.evolution.ways import groups
 from proofgym.types import Sampling, Task
 
 TASKS = [Task("a", "theorem and"), Task("b", "p ∧ q → q"), Task("c", "theorem and or")]
 
 
-def stacked(made, most=4, members=6, rank=None, kind="rademacher", patterns=("*",)):
-    chosen = specification.choose(
-        seed=1,
-        kind=kind,
-        rank=rank,
-        antithetic=True,
-        population=members,
-        sigma=2**-6,
-        learning_rate=2**-8,
-    )
-    listed = manifest.build(made, patterns, chosen)
-    state = State(listed, chosen, named(made, listed))
-    state.apply(Update(0, tuple(range(-2000, members * 1000 - 2000, 1000)), members))
-    state.write_current(named(made, listed))
+def stacked(made, most=4, **changes):
+    state = updated(made, **changes)
     return state, Stacked(made, state, most)
 
 
@@ -47,7 +33,7 @@ def logits(made, ids):
 @pytest.mark.parametrize("family", ["llama", "qwen2"])
 def test_logits_are_those_of_members_written_out(family, kind, dtype, tied):
     made = model(family, dtype, tied)
-    state, side = stacked(made, kind=kind)
+    state, side = stacked(made, noise=kind)
     ids = torch.randint(0, 61, (9, 5), generator=torch.Generator().manual_seed(3))
     plain = logits(made, ids)
     parts = groups(6, side.size)

@@ -8,13 +8,12 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
-from types import SimpleNamespace
 
 import pytest
 import torch
+from fleets import SAMPLING, both_ready, opened, workers_of
 
-from proofgym import GRPO, Local, Measure, Model, Sampling, Supervised
+from proofgym import GRPO, Measure, Supervised
 from proofgym.checkpoint import rebuild
 from proofgym.engines.portions import groups
 from proofgym.job_file import load_job
@@ -24,7 +23,6 @@ from proofgym.tasks import from_jsonl
 from proofgym.types import Rollout, Status, Task, Verdict
 
 torch.set_num_threads(1)
-SAMPLING = Sampling(max_tokens=12)
 TASKS = [Task(f"t{i}", f"say {i}: ") for i in range(6)]
 RULE = GRPO(prompts=6, group=4, learning_rate=3e-3, importance_cap=None)
 KINDS = {
@@ -34,51 +32,10 @@ KINDS = {
 }
 
 
-def workers():
-    """Processes of fleets, whoever started them."""
-    found = []
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{name}/cmdline") as file:
-                words = file.read().split("\0")
-        except OSError:
-            continue
-        if "proofgym.engines.worker" in words:
-            found.append((int(name), words))
-    return found
-
-
 @pytest.fixture(autouse=True)
 def nothing_is_left():
     yield
-    assert not [pid for pid, words in workers() if str(os.getpid()) in words]
-
-
-@contextmanager
-def opened(tiny_model, directory, kind, engines, **options):
-    """A GRPO run, and the engine that serves it."""
-    dtype, rule = KINDS[kind]
-    cluster = Local(device="cpu", threads=1, engines=engines, max_batch=8, **options)
-    model = Model(str(tiny_model), dtype=dtype)
-    loaded = cluster.load(model)
-    run = rule.build(
-        loaded.model,
-        seed=5,
-        directory=directory,
-        base_digest=loaded.digest,
-        sampling=SAMPLING,
-        ranks=cluster.ranks,
-    )
-    fleet = None
-    try:
-        if engines > 1:
-            fleet = cluster.fleet(model, loaded, 5, run.source(2))
-        engine = fleet or cluster.engine(loaded, 5)
-        yield SimpleNamespace(run=run, engine=engine, model=loaded.model)
-    finally:
-        if fleet:
-            fleet.close()
-        run.close()
+    assert not workers_of(os.getpid())
 
 
 def complete(it, meanwhile=lambda number: None):
@@ -112,23 +69,19 @@ def learn(it, found):
     return it.run.update(rollouts)
 
 
-def both_ready(fleet):
-    while not all(worker.ready for worker in fleet.workers):
-        list(fleet.hear())
-
-
 def tokens(found):
     return {key: it.token_ids for key, it in found.items()}
 
 
 @pytest.mark.parametrize(("kind", "share"), [("float32", 1), ("bfloat16", 0.8), ("lora", 0.4)])
 def test_two_engines_answer_as_one_whatever_becomes_of_them(tiny_model, tmp_path, kind, share):
-    with opened(tiny_model, tmp_path / "one", kind, 1) as one:
+    dtype, rule = KINDS[kind]
+    with opened(tiny_model, tmp_path / "one", rule, 1, dtype, max_batch=8) as one:
         alone = []
         for _ in range(4):
             alone.append(complete_alone(one))
             learn(one, alone[-1][0])
-        with opened(tiny_model, tmp_path / "two", kind, 2) as two:
+        with opened(tiny_model, tmp_path / "two", rule, 2, dtype, max_batch=8) as two:
             first, second = two.engine.workers
             both_ready(two.engine)
 
@@ -153,7 +106,7 @@ def test_two_engines_answer_as_one_whatever_becomes_of_them(tiny_model, tmp_path
 
 
 def test_a_slow_process_does_not_hold_up_the_others(tiny_model, tmp_path):
-    with opened(tiny_model, tmp_path, "float32", 2) as two:
+    with opened(tiny_model, tmp_path, RULE, 2, max_batch=8) as two:
         first, second = two.engine.workers
         both_ready(two.engine)
 
@@ -193,19 +146,6 @@ job = Job(
 """
 
 
-@pytest.fixture
-def job_file(tiny_model, tmp_path):
-    tasks = tmp_path / "tasks.jsonl"
-    lines = [
-        {"name": f"t{i}", "prompt": f"say {i}: ", "topic": "letters", "difficulty": 1, "proof": "e"}
-        for i in range(8)
-    ]
-    tasks.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    path = tmp_path / "tiny_job.py"
-    path.write_text(JOB.format(model=str(tiny_model), tasks=str(tasks)))
-    return path
-
-
 def train(job_file, root, *overrides):
     return load_job(job_file, overrides).run(root, source=job_file, overrides=overrides)
 
@@ -231,11 +171,9 @@ def test_kill_minus_nine_then_resume_equals_an_undisturbed_run(job_file, tmp_pat
         time.sleep(0.005)
     process.kill()
     process.wait()
-    while (left := [pid for pid, words in workers() if str(process.pid) in words]) and (
-        time.monotonic() < deadline
-    ):
+    while workers_of(process.pid) and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert not left
+    assert not workers_of(process.pid)
     run = RunDirectory.read(root, "latest")
     assert len(iterations(run)) < 8
     load_job(job_file, settings).resume(RunDirectory.open(root, run.id))

@@ -16,6 +16,7 @@ from proofgym.algorithms.advantages import Advantage
 from proofgym.algorithms.algorithm import Algorithm
 from proofgym.algorithms.grpo_run import GRPORun
 from proofgym.algorithms.losses import Aggregation, PolicyLoss
+from proofgym.algorithms.trained_run import kept, origin_of
 from proofgym.errors import ConfigError, nearest
 from proofgym.trainer.options import TrainerOptions
 from proofgym.types import Sampling
@@ -147,24 +148,19 @@ class GRPO(TrainerOptions, Algorithm):
         `model` holds the weights to start from and is changed in place. `control="permuted"`
         shuffles the rewards within each group: a run that should not learn.
         """
-        from proofgym.trainer.checkpoints import DIRECTORY, Checkpoints
         from proofgym.trainer.start import start
 
         if control not in (None, "permuted"):
             raise ConfigError(f"control = {control!r}: {nearest(control, ['permuted'])}")
         sampling = sampling or Sampling()
-        place = Path(directory) / DIRECTORY
-        origin = {
-            "base_digest": base_digest,
-            "adapter_digest": adapter_digest,
-            "control": control,
-            "seed": seed,
-            "lora": self.lora and self.lora.to_json(),
-        }
-        checkpoints = Checkpoints(place, self.keep_last, self.keep_best, self.checkpoint_every)
-        latest = checkpoints.latest()
-        if latest:
-            latest.require(origin)
+        origin = origin_of(self, base_digest, adapter_digest, seed, control=control)
+        checkpoints, latest = kept(
+            directory,
+            origin,
+            last=self.keep_last,
+            best=self.keep_best,
+            every=self.checkpoint_every,
+        )
         trainer = start(
             model,
             self,

@@ -12,6 +12,7 @@ import numpy as np
 from proofgym.algorithms.advantages import advantages, informative
 from proofgym.algorithms.algorithm import Batch
 from proofgym.algorithms.losses import token_weights
+from proofgym.algorithms.trained_run import TrainedRun
 from proofgym.engines.engine import Engine
 from proofgym.errors import RunError
 from proofgym.random import permutation
@@ -19,8 +20,7 @@ from proofgym.types import Request, Rollout, Sampling, Task
 
 if TYPE_CHECKING:
     from proofgym.algorithms.grpo import GRPO
-    from proofgym.trainer.checkpoints import Checkpoint, Checkpoints
-    from proofgym.trainer.replica import TrainedSource
+    from proofgym.trainer.checkpoints import Checkpoints
     from proofgym.trainer.sample import Sample
     from proofgym.trainer.trainer import Trainer
 
@@ -37,7 +37,7 @@ class Scored:
     advantage: float = 0.0
 
 
-class GRPORun:
+class GRPORun(TrainedRun):
     """A running GRPO: samples with the current weights, trains them, and keeps checkpoints."""
 
     def __init__(
@@ -48,26 +48,8 @@ class GRPORun:
         sampling: Sampling,
         origin: Mapping[str, Any],
     ) -> None:
-        self.config, self.trainer, self.checkpoints = config, trainer, checkpoints
-        self._sampling, self._origin = sampling, origin
-        self._loss = config.loss()
-        self.iteration = 0
-        """The next iteration to do."""
-        self.new = checkpoints.new
-        self._whole = True
-        """Whether the weights are those after `iteration`, not on their way to the next."""
-        self._reward = 0.0
-        self._source: TrainedSource | None = None
-
-    def source(self, engines: int) -> TrainedSource:
-        """What the engines of several processes are told of the weights."""
-        self._source = self.trainer.source()
-        return self._source
-
-    def restore(self, checkpoint: Checkpoint) -> None:
-        """Go on from a checkpoint."""
-        self.trainer.load(checkpoint.tensors(), checkpoint.state["steps"])
-        self.iteration = self.checkpoints.saved = checkpoint.iteration
+        super().__init__(trainer, checkpoints, origin)
+        self.config, self._sampling, self._loss = config, sampling, config.loss()
 
     def check(self, engine: Engine, prompt: str) -> None:
         """Have engine and trainer say how likely the same tokens are.
@@ -130,25 +112,14 @@ class GRPORun:
         self.iteration += 1
         steps = self.trainer.steps - before
         scores = [item.verdict.reward for item in rollouts if item.verdict.reward is not None]
-        self._reward = float(np.mean(scores)) if scores else 0.0
+        self._score = float(np.mean(scores)) if scores else 0.0
         metrics |= {name: value / max(1, steps) for name, value in totals.items()}
         metrics |= {"steps": steps, "tensors_published": written}
         metrics["learning_rate"] = self.config.learning_rate * rate
-        if self._source is not None:
-            metrics |= self._source.report()
+        metrics |= self._moved()
         if self.checkpoints.due(self.iteration):
             self._save()
         return metrics
-
-    def close(self) -> None:
-        """Keep what was done, and leave the model with the current weights. After a failure between
-        the steps of an iteration there is nothing to keep since the last checkpoint."""
-        try:
-            if self.iteration > self.checkpoints.saved and self._whole:
-                self._save()
-        finally:
-            self.checkpoints.close()
-            self.trainer.close()
 
     def _scored(self, rollouts: Sequence[Rollout]) -> tuple[list[Scored], dict[str, float]]:
         """The attempts to train on with their advantages, and what to report of the groups."""
@@ -244,10 +215,6 @@ class GRPORun:
         for sample in chosen:
             sample.fill("share", share)
         return chosen
-
-    def _save(self) -> None:
-        state = {"steps": self.trainer.steps, **self._origin}
-        self.checkpoints.save(self.iteration, self.trainer.state(), state, self._reward)
 
 
 def _groups(rollouts: Sequence[Rollout]) -> dict[int, list[Scored]]:

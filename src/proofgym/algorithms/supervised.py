@@ -14,6 +14,7 @@ from pydantic import Field
 
 from proofgym.algorithms.algorithm import Algorithm, Batch
 from proofgym.algorithms.losses import cross_entropy
+from proofgym.algorithms.trained_run import TrainedRun, kept, origin_of
 from proofgym.engines.engine import Engine
 from proofgym.errors import ConfigError, ModelError
 from proofgym.tasks.tasks import Tasks
@@ -21,8 +22,7 @@ from proofgym.trainer.options import TrainerOptions
 from proofgym.types import Rollout, Sampling, Task
 
 if TYPE_CHECKING:
-    from proofgym.trainer.checkpoints import Checkpoint, Checkpoints
-    from proofgym.trainer.replica import TrainedSource
+    from proofgym.trainer.checkpoints import Checkpoints
     from proofgym.trainer.trainer import Trainer
 
 
@@ -57,23 +57,15 @@ class Supervised(TrainerOptions, Algorithm):
         ranks: int = 1,
     ) -> SupervisedRun:
         """Start a run, or continue the one in `directory` after its last checkpoint."""
-        from proofgym.trainer.checkpoints import DIRECTORY, Checkpoints
         from proofgym.trainer.start import start
 
         if control is not None:
             raise ConfigError(f"control = {control!r}: Supervised has no rewards to shuffle")
         assert self.reference is not None, "Job.check refuses that"
-        place = Path(directory) / DIRECTORY
-        origin = {
-            "base_digest": base_digest,
-            "adapter_digest": adapter_digest,
-            "seed": seed,
-            "lora": self.lora and self.lora.to_json(),
-        }
-        checkpoints = Checkpoints(place, self.keep_last, 0, self.checkpoint_every)
-        latest = checkpoints.latest()
-        if latest:
-            latest.require(origin)
+        origin = origin_of(self, base_digest, adapter_digest, seed)
+        checkpoints, latest = kept(
+            directory, origin, last=self.keep_last, best=0, every=self.checkpoint_every
+        )
         run = SupervisedRun(
             self,
             start(model, self, seed=seed, temperature=1.0, reference=False, ranks=ranks),
@@ -86,7 +78,7 @@ class Supervised(TrainerOptions, Algorithm):
         return run
 
 
-class SupervisedRun:
+class SupervisedRun(TrainedRun):
     """A running supervised control."""
 
     def __init__(
@@ -97,23 +89,10 @@ class SupervisedRun:
         answers: Mapping[str, str],
         origin: Mapping[str, Any],
     ) -> None:
-        self.config, self.trainer, self.checkpoints = config, trainer, checkpoints
-        self._answers, self._origin = answers, origin
-        self.new = checkpoints.new
+        super().__init__(trainer, checkpoints, origin)
+        self.config, self._answers = config, answers
         self._tokenizer: Any = None
         self._chosen: list[Task] = []
-        self.iteration = 0
-        self._source: TrainedSource | None = None
-
-    def source(self, engines: int) -> TrainedSource:
-        """What the engines that measure are told of the weights."""
-        self._source = self.trainer.source()
-        return self._source
-
-    def restore(self, checkpoint: Checkpoint) -> None:
-        """Go on from a checkpoint."""
-        self.trainer.load(checkpoint.tensors(), checkpoint.state["steps"])
-        self.iteration = self.checkpoints.saved = checkpoint.iteration
 
     def check(self, engine: Engine, prompt: str) -> None:
         """Take the engine's tokenizer. Raises ModelError where it cannot end an answer."""
@@ -148,19 +127,8 @@ class SupervisedRun:
         if self.checkpoints.due(self.iteration):
             self._save()
         tokens = sum(sample.count for sample in samples)
-        moved = {} if self._source is None else self._source.report()
-        return {"tasks": len(samples), "tokens": tokens, **report, **moved}
-
-    def close(self) -> None:
-        """Keep what was done, and leave the model with the current weights."""
-        try:
-            if self.iteration > self.checkpoints.saved:
-                self._save()
-        finally:
-            self.checkpoints.close()
-            self.trainer.close()
+        return {"tasks": len(samples), "tokens": tokens, **report, **self._moved()}
 
     def _save(self) -> None:
-        state = {"steps": self.trainer.steps, **self._origin}
-        self.checkpoints.save(self.iteration, self.trainer.state(), state, 0.0)
+        super()._save()
         self.checkpoints.wait()

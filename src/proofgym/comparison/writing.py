@@ -16,7 +16,7 @@ from proofgym.comparison.claims import sentences
 from proofgym.comparison.experiment import Experiment
 from proofgym.comparison.intervals import Estimate
 from proofgym.comparison.plan import PlannedRun
-from proofgym.comparison.record import Record, read
+from proofgym.comparison.record import Record, read, tables
 from proofgym.comparison.report import page
 from proofgym.comparison.results import Results, VariantResult, compute
 from proofgym.comparison.runner import starts
@@ -70,8 +70,6 @@ def table(records: Sequence[Record], ks: Sequence[int], probes: Mapping[str, Any
 def _lines(
     record: Record, ks: Sequence[int], columns: Sequence[tuple[str, str]]
 ) -> Iterator[list[Any]]:
-    from proofgym.comparison.record import tables
-
     for place, point in enumerate(record.points):
         rates = []
         for k in ks:

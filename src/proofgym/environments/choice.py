@@ -42,9 +42,9 @@ AnyReward = Annotated[Any, BeforeValidator(as_reward)]
 AnyEnvironment = Annotated[Any, BeforeValidator(as_environment)]
 
 
-def refuse_both(given: set[str]) -> None:
-    """Raises ValueError where the fields that were given name two kinds of judging."""
-    if {"reward", "environment"} <= given:
+def refuse_both(reward_given: bool, environment: Episodes | None) -> None:
+    """Raises ValueError where two kinds of judging were given."""
+    if reward_given and environment is not None:
         raise ValueError(
             "`reward` and `environment` are both given; an environment's episodes "
             "return the reward themselves: leave out one of them"

@@ -11,7 +11,7 @@ from torch import nn
 from proofgym.errors import EngineError
 from proofgym.evolution import noise, perturbed
 from proofgym.evolution.manifest import Tensor
-from proofgym.evolution.modules import kind, uses, with_gain
+from proofgym.evolution.modules import for_rows, kind, uses, with_gain
 from proofgym.evolution.reach import LOUD
 from proofgym.evolution.state import State
 from proofgym.products import linear
@@ -201,8 +201,7 @@ class _Vector(Correction):
 
     def of(self, rows: Rows, like: torch.Tensor) -> torch.Tensor:
         """[B, 1…, N]."""
-        vectors = self.vectors[rows.member_index(like)]
-        return vectors.view(vectors.shape[0], *[1] * (like.dim() - 2), vectors.shape[1])
+        return for_rows(self.vectors, rows.member_index(like), like)
 
 
 class _Bias(_Vector):

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
+from proofgym.durable import whole_file
 from proofgym.errors import HistoryError, RunError
 
 MAGIC = b"PGES"
@@ -87,13 +88,8 @@ class History:
         if path.exists():
             raise HistoryError(f"{path} already exists")
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(path.name + ".new")
-        with open(temporary, "wb") as file:
+        with whole_file(path) as file:
             file.write(encode_header(header))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-        sync_directory(path.parent)
         return cls.open(path)
 
     @classmethod
@@ -272,12 +268,3 @@ def _lock(file: BinaryIO, path: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise RunError(f"{path} is in use by another process") from None
-
-
-def sync_directory(path: Path) -> None:
-    """Make a directory's entries durable."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-import os
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,9 +18,10 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
+from proofgym.durable import LEFTOVERS, whole_file
 from proofgym.errors import HistoryError
 from proofgym.evolution import threads
-from proofgym.evolution.history import Record, sync_directory
+from proofgym.evolution.history import Record
 from proofgym.evolution.state import State
 
 MAGIC = b"PGKF0001"
@@ -36,7 +36,6 @@ def save(directory: Path, state: State, chain: bytes) -> Path:
     """Write Δ of `state`, whose history's digest is `chain`; atomic and durable on return."""
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / f"{state.iteration:08d}{SUFFIX}"
-    temporary = path.with_suffix(".new")
     digest = hashlib.sha256(MAGIC)
     tensors = []
     pieces = {
@@ -49,7 +48,7 @@ def save(directory: Path, state: State, chain: bytes) -> Path:
     for name, parts in pieces.items():
         sizes = list(itertools.islice(lengths, len(parts)))
         tensors.append({"name": name, "dtype": str(parts[0].dtype), "chunks": sizes})
-    with open(temporary, "wb") as file:
+    with whole_file(path) as file:
         file.write(MAGIC)
         for chunk in chunks:
             file.write(chunk)
@@ -59,10 +58,6 @@ def save(directory: Path, state: State, chain: bytes) -> Path:
         tail = text + struct.pack("<Q", len(text))
         digest.update(tail)
         file.write(tail + digest.digest())
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
-    sync_directory(directory)
     return path
 
 
@@ -104,7 +99,7 @@ def load(path: Path, state: State, chain: bytes) -> None:
 
 def prune(directory: Path) -> None:
     """Remove what a kill left half-written, and all but the newest keyframes."""
-    for leftover in directory.glob("*.new"):
+    for leftover in directory.glob(LEFTOVERS):
         leftover.unlink()
     for _, path in sorted(_listed(directory))[:-KEPT]:
         path.unlink()

@@ -54,6 +54,12 @@ def _refuse_unknown(module: nn.Module, name: str, tensor: manifest.Tensor) -> No
     )
 
 
+def for_rows(vectors: Tensor, members: Tensor, like: Tensor) -> Tensor:
+    """[B, 1…, N] of vectors [n, N]: the one of each row's member [B], for rows like [B, …, N]."""
+    found = vectors[members]
+    return found.view(like.shape[0], *[1] * (like.dim() - 2), found.shape[1])
+
+
 def with_gain(
     module: nn.Module, forward: Callable[[Tensor], Tensor], gain: Tensor, x: Tensor
 ) -> Tensor:

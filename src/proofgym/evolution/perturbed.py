@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from proofgym.evolution import noise
+from proofgym.evolution.modules import for_rows
 
 _BUFFERS = ("left", "right", "table", "vectors", "members")
 
@@ -46,8 +47,8 @@ class _Perturbed(nn.Module):
 
     def _vector(self, like: Tensor) -> Tensor:
         """[B, 1…, M]."""
-        rows = self.get_buffer("noise_vectors")[self.get_buffer("noise_members")[: like.shape[0]]]
-        return rows.view(like.shape[0], *[1] * (like.dim() - 2), rows.shape[1])
+        members = self.get_buffer("noise_members")[: like.shape[0]]
+        return for_rows(self.get_buffer("noise_vectors"), members, like)
 
 
 class _Linear(_Perturbed, nn.Linear):

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from proofgym.errors import EngineError
 from proofgym.evolution import reach
 from proofgym.evolution.manifest import Manifest
-from proofgym.evolution.modules import first_layer, kind, uses, with_gain
+from proofgym.evolution.modules import first_layer, for_rows, kind, uses, with_gain
 from proofgym.evolution.state import State, named
 
 _ALIGNED = 128
@@ -184,8 +184,7 @@ class _Patch:
 
     def of_rows(self, name: str, rows: Rows, like: Tensor) -> Tensor:
         """[B, 1…, N] of a vector's stack, for rows like [B, …, N]."""
-        vectors = self.stacks[name][rows.places(len(like))]
-        return vectors.view(len(like), *[1] * (like.dim() - 2), vectors.shape[1])
+        return for_rows(self.stacks[name], rows.places(len(like)), like)
 
 
 class _Linear(_Patch):

