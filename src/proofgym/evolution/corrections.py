@@ -127,9 +127,11 @@ class Correction:
         """No noise, until `prepare` draws it again."""
         self.left.zero_()
 
-    def amplify(self) -> None:
-        """Noise that shows in any dtype."""
-        self.left.mul_(LOUD)
+    def amplify(self, direction: int) -> None:
+        """Noise in this direction alone, that shows in any dtype."""
+        loud = LOUD * self.left[direction]
+        self.silence()
+        self.left[direction] = loud
 
 
 class _Linear(Correction):
@@ -162,9 +164,9 @@ class _Embedding(Correction):
         super().silence()
         self.table.zero_()
 
-    def amplify(self) -> None:
-        super().amplify()
-        self.table.mul_(LOUD)
+    def amplify(self, direction: int) -> None:
+        super().amplify(direction)
+        self.table[:, direction] = self.left[direction].T
 
     def correct(self, rows: Rows, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         """y [B, T, N] + σ'·A[token]·Bᵀ for tokens x [B, T]."""
@@ -195,9 +197,12 @@ class _Vector(Correction):
     def silence(self) -> None:
         self.vectors.copy_(self.module.get_parameter(self.name).expand_as(self.vectors))
 
-    def amplify(self) -> None:
+    def amplify(self, direction: int) -> None:
         base = self.module.get_parameter(self.name)
-        self.vectors.copy_(base + LOUD * (self.vectors - base))
+        members = self.state.specification.members_of(direction)
+        loud = base + LOUD * (self.vectors[members] - base)
+        self.silence()
+        self.vectors[members] = loud
 
     def of(self, rows: Rows, like: torch.Tensor) -> torch.Tensor:
         """[B, 1…, N]."""
