@@ -15,6 +15,8 @@ from torch import nn
 from proofgym.algorithms.es import ES
 from proofgym.engines.transformers import TransformersEngine
 from proofgym.errors import RunError
+from proofgym.evolution.factored import Factored
+from proofgym.evolution.state import State, named
 
 MODES = ("factored", "stacked", "materialised")
 
@@ -149,4 +151,34 @@ def test_an_engine_with_weights_of_its_own_is_found_out(tmp_path: Path) -> None:
     run = run_of(loaded, tmp_path, "materialised")
     with pytest.raises(RunError, match=r"noise on (\d+) of \1 uses"):
         run.check(TransformersEngine(copy.deepcopy(loaded)), "abc")
+    run.close()
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("noise", ["rademacher", "gaussian8"])
+@pytest.mark.parametrize(("evaluation", "rows"), [("factored", 3), ("stacked", 6)])
+def test_on_a_gpu(
+    tmp_path: Path, evaluation: str, rows: int, noise: str, dtype: torch.dtype
+) -> None:
+    """What is reached and what is not, in as many batches; and the noise of the CPU's factors."""
+    loaded = tiny_models.loaded("qwen2")
+    loaded.model.spare = nn.Linear(4, 4, bias=False).requires_grad_(False)
+    loaded.model.to("cuda", dtype)
+    run = run_of(loaded, tmp_path, evaluation, population=6, sigma=2**-7, noise=noise)
+    assert run.state.device.type == "cuda"
+    engine = TransformersEngine(loaded)
+    calls = calls_of(engine)
+    with pytest.raises(RunError, match=r"1 of \d+ uses .*: spare\.weight\."):
+        run.check(engine, "abc")
+    assert calls == [rows] * (1 + math.ceil(run.way.uses / rows))
+    if evaluation == "factored":
+        listed = run.state.manifest
+        host = State(listed, run.state.specification, named(loaded.model, listed))
+        ours = Factored(loaded.model, host)
+        ours.prepare(0)
+        for mine, other in zip(ours._patches, run.way._factored._patches, strict=True):
+            for name, factor in mine.factors().items():
+                assert torch.equal(factor, other.factors()[name]), (mine.tensor.name, name)
     run.close()

@@ -9,7 +9,7 @@ to the dtype instead, so the two agree to rounding: in float32, logits to about 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,7 +20,7 @@ from proofgym.errors import EngineError, ModelError
 from proofgym.evolution import perturbed, reach
 from proofgym.evolution.corrections import Rows, corrections
 from proofgym.evolution.modules import first_layer
-from proofgym.evolution.state import State
+from proofgym.evolution.state import Factor, State
 
 
 class Factored:
@@ -56,8 +56,11 @@ class Factored:
 
     def prepare(self, iteration: int) -> None:
         """Draw the factors of one iteration; later `select`s refer to its members."""
+        self._prepare(iteration, self._state.draw(iteration))
+
+    def _prepare(self, iteration: int, drawn: Mapping[str, Factor]) -> None:
         for patch in self._patches:
-            patch.prepare(iteration)
+            patch.prepare(drawn[patch.tensor.name])
         self.iteration = iteration
         self.rows = None
 
@@ -73,19 +76,20 @@ class Factored:
         @contextmanager
         def loud(number: int, direction: int) -> Iterator[None]:
             patch = self._patches[number]
-            patch.prepare(iteration)
+            patch.prepare(drawn[patch.tensor.name])
             patch.amplify(direction)
             yield
             patch.silence()
 
-        self.prepare(iteration)
+        drawn = self._state.draw(iteration)
+        self._prepare(iteration, drawn)
         names = [patch.tensor.name for patch in self._patches]
         try:
             for patch in self._patches:
                 patch.silence()
             yield from reach.unreached(names, loud, len(members), lambda: answers(members))
         finally:
-            self.prepare(iteration)
+            self._prepare(iteration, drawn)
 
     def select(self, members: torch.Tensor | Iterable[int] | None) -> None:
         """Member of each batch row, shape [B]; None for the unperturbed policy."""
