@@ -8,6 +8,7 @@ import os
 import numpy as np
 import plain_arithmetic as plain
 import pytest
+import tiny_models
 import torch
 
 GPU = torch.cuda.is_available()
@@ -18,10 +19,11 @@ tl = triton.language
 
 from proofgym.errors import ConfigError  # noqa: E402
 from proofgym.evolution import device as device_module  # noqa: E402
-from proofgym.evolution import device_writer, philox  # noqa: E402
+from proofgym.evolution import device_writer, manifest, noise, philox  # noqa: E402
 from proofgym.evolution.device import DeviceState  # noqa: E402
+from proofgym.evolution.factored import Factored  # noqa: E402
 from proofgym.evolution.history import Decay, Update  # noqa: E402
-from proofgym.evolution.state import State  # noqa: E402
+from proofgym.evolution.state import State, named  # noqa: E402
 from proofgym.evolution.triton_kernels import _words  # noqa: E402
 
 DEVICE = "cuda" if GPU else "cpu"
@@ -49,8 +51,8 @@ def draw_words(out, first, numbers, GROUPS: tl.constexpr):
     tl.store(out + tl.arange(0, 4 * GROUPS), words)
 
 
-def both(listed, chosen):
-    base = plain.base(listed)
+def both(listed, chosen, base=None):
+    base = base or plain.base(listed)
     return State(listed, chosen, base), DeviceState(listed, chosen, base, DEVICE)
 
 
@@ -143,6 +145,60 @@ def test_shifts_and_a_manifest_of_mixed_dtypes():
     for made in (host, device):
         made.apply(*ENTRIES)
     assert_same(host, device, listed)
+
+
+@pytest.mark.parametrize("kind", ["rademacher", "gaussian8"])
+@pytest.mark.parametrize(
+    ("rank", "population", "antithetic", "shapes"),
+    [
+        (1, 10, True, SHAPES),
+        (4, 7, False, SHAPES),
+        (1, 34, False, {"long": (1301, 3)}),  # more than a word has bits, and a tile elements
+    ],
+)
+def test_all_directions_are_drawn_as_on_the_cpu(kind, rank, population, antithetic, shapes):
+    chosen = plain.specification(kind=kind, rank=rank, population=population, antithetic=antithetic)
+    host, device = both(plain.manifest(shapes=shapes), chosen)
+    theirs = device.draw(5)
+    for name, sides in host.draw(5).items():
+        for ours, other in zip(sides, theirs[name], strict=True):
+            assert other.device == device.device
+            assert np.array_equal(ours, other.cpu().numpy()), name
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize(
+    ("kind", "rank", "antithetic"), [("rademacher", 4, False), ("gaussian8", 1, True)]
+)
+def test_a_factored_population_has_the_bits_of_the_cpu(kind, rank, antithetic, dtype):
+    """Of matrices, an embedding, gains and biases, and each iteration in the same memory."""
+    made = tiny_models.build_model("qwen2", layers=1).to(DEVICE, dtype)
+    chosen = plain.specification(
+        kind=kind, rank=rank, antithetic=antithetic, population=6, scale=-16, k=301
+    )
+    listed = manifest.build(made, ("*",), chosen)
+    host, device = both(listed, chosen, named(made, listed))
+    for state in (host, device):
+        for place, tensor in enumerate(listed):
+            state.delta[tensor.name].values = np.arange(tensor.size, dtype=np.int32) * place % 999
+    ours, theirs = Factored(made, host), Factored(made, device)
+    places = set()
+    for iteration in (0, 1):
+        ours.prepare(iteration)
+        theirs.prepare(iteration)
+        for mine, other in zip(ours._patches, theirs._patches, strict=True):
+            for name, factor in mine.factors().items():
+                found = other.factors()[name]
+                assert found.dtype == dtype
+                assert torch.equal(factor, found), (mine.tensor.name, name)
+                places.add(found.data_ptr())
+            if hasattr(other, "left"):
+                left, right = map(torch.from_numpy, host.draw(iteration)[mine.tensor.name])
+                scale = (301 << mine.tensor.shift) * chosen.step * noise.UNIT[kind]
+                assert torch.equal(other.left.cpu(), (left.float() * scale).to(dtype))
+                right = (right.float() / noise.UNIT[kind]).to(dtype)
+                assert torch.equal(other.right.cpu(), right)
+    assert len(places) == sum(len(patch.factors()) for patch in theirs._patches)
 
 
 def test_elements_beyond_two_to_the_32_have_their_own_words():

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proofgym.evolution import kernels, philox, weights
+from proofgym.evolution import kernels, noise, philox, weights
 
 pytest.importorskip("numba")
 FAST, PLAIN = kernels.NumbaKernels(), kernels.NumpyKernels()
@@ -29,6 +29,22 @@ def test_words(key, start, size, iteration, block):
     start = min(start, 2**66 - 80)
     arguments = key, iteration, block, start, start + size
     assert np.array_equal(FAST.words(*arguments), philox.words(*arguments))
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    kind=st.sampled_from(["rademacher", "gaussian8"]),
+    key=st.integers(0, 2**64 - 1),
+    iteration=st.integers(0, 2**32 - 1),
+    count=st.sampled_from([1, 3, 4, 5, 32, 33, 70]),
+    size=st.integers(0, 70),
+)
+def test_draws(kind, key, iteration, count, size):
+    start = np.zeros((count, size), np.int8)
+    assert same(lambda k, out: k.draw(kind, key, iteration, out), start)
+    PLAIN.draw(kind, key, iteration, start)
+    for index in {0, count // 2, count - 1}:
+        assert np.array_equal(start[index], noise.draw(kind, key, iteration, index, 0, size))
 
 
 @settings(max_examples=40, deadline=None)

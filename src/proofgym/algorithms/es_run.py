@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from proofgym.engines.portions import Source
 
 CHECK_STREAM = 2**62 + 1  # of the draws in `check`: no iteration's, nor an evaluation's
+_CHECK_TOKENS = 8  # of a prompt: enough for every weight to matter
 _WRITTEN_S = 2e-8  # a keyframe's seconds a weight, until one was written and measured
 log = logging.getLogger("proofgym")
 
@@ -77,16 +78,22 @@ class ESRun:
         """
         if self.iteration > 0:
             return
-        request = Request((CHECK_STREAM, 0, 0), prompt, 0)
-        sampling = Sampling(temperature=8.0, max_tokens=2)  # so hot that no token is certain
+        few = _beginning(engine.tokenizer.encode(prompt))
+        # All rows end with one token: which rows are computed together is the same for any noise.
+        sampling = Sampling(temperature=8.0, max_tokens=1)  # so hot that no token is certain
 
-        def answer(population: Population | None) -> tuple[Any, ...]:
-            ((_, completion),) = engine.generate([request], sampling, population)
-            return completion.token_ids, completion.logprobs
+        def answers(members: Sequence[int], population: Population | None) -> list[Any]:
+            key = CHECK_STREAM, 0, 0
+            requests = [Request(key, prompt, member, prompt_ids=few) for member in members]
+            done = {
+                request.member: (completion.token_ids, completion.logprobs)
+                for request, completion in engine.generate(requests, sampling, population)
+            }
+            return [done[member] for member in members]
 
         silent = []
         with Progress("checking noise", self.way.uses, "tensors") as progress:
-            for name in self.way.unreached(self.iteration, answer):
+            for name in self.way.unreached(self.iteration, answers):
                 progress.advance()
                 silent += [name] if name else []
         if silent:
@@ -280,3 +287,9 @@ class ESRun:
             "dropped_share": 1 - len(scores) / self.config.population,
             "coefficient_bits": max(abs(c) for c in coefficients).bit_length(),
         }
+
+
+def _beginning(ids: Sequence[int]) -> tuple[int, ...]:
+    """A few tokens of a prompt, not all alike: among values that are, attention has no choice."""
+    few = tuple(ids[:_CHECK_TOKENS])
+    return (*few, 0 if few[0] else 1) if len(set(few)) == 1 else few

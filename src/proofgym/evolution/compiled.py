@@ -15,7 +15,7 @@ import numpy as np
 _M0, _M1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 _W0, _W1 = np.uint32(0x9E3779B9), np.uint32(0xBB67AE85)
 _U32 = np.uint64(32)
-_BYTE = np.uint32(255)
+_BYTE, _ONE = np.uint32(255), np.uint32(1)
 
 
 def _jit(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -51,6 +51,25 @@ def words(out, first, iteration, block, low, high):
             k0, k1 = np.uint32(k0 + _W0), np.uint32(k1 + _W1)
         out[4 * group], out[4 * group + 1] = c0, c1
         out[4 * group + 2], out[4 * group + 3] = c2, c3
+
+
+@_jit
+def draw(out, iteration, per_word, table, low, high):
+    """out [P, N] int8; a word serves 4 directions by `table`, or else 32 signs."""
+    count, size = out.shape
+    drawn = np.empty((size + 3) // 4 * 4, np.uint32)
+    for first in range(0, count, per_word):
+        words(drawn, np.uint64(0), iteration, np.uint32(first // per_word), low, high)
+        for place in range(min(per_word, count - first)):
+            row = out[first + place]
+            if per_word == 4:
+                shift = np.uint32(8 * place)
+                for j in range(size):
+                    row[j] = table[(drawn[j] >> shift) & _BYTE]
+            else:
+                shift = np.uint32(place)
+                for j in range(size):
+                    row[j] = np.int8(1) - np.int8(((drawn[j] >> shift) & _ONE) << _ONE)
 
 
 @_jit

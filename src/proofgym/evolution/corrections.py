@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import torch
@@ -13,7 +13,7 @@ from proofgym.evolution import noise, perturbed
 from proofgym.evolution.manifest import Tensor
 from proofgym.evolution.modules import for_rows, kind, uses, with_gain
 from proofgym.evolution.reach import LOUD
-from proofgym.evolution.state import State
+from proofgym.evolution.state import Factor, State
 from proofgym.products import linear
 
 #: Directions beyond which each row gathers its own factors instead of masking all of them.
@@ -89,18 +89,26 @@ class Correction:
         self.owner, self.state = owner, state
         self.module, self.tensor = module, tensor
 
-    def prepare(self, iteration: int) -> None:
-        """A [P, r, M], scaled by σ'·unit, and Bᵀ / unit [P, r, N] in the weight's dtype: with a
-        unit of 1 or 32 both are exact, and of a size that float16 has room for."""
+    def prepare(self, drawn: Factor) -> None:
+        """From A and Bᵀ as drawn: A [P, r, M], scaled by σ'·unit, and Bᵀ / unit [P, r, N] in the
+        weight's dtype. With a unit of 1 or 32 both are exact, and of a size that float16 has room
+        for."""
         chosen = self.state.specification
-        left, right = self.state.factors[self.tensor.name].vectors(iteration, chosen.directions)
+        left, right = map(torch.as_tensor, drawn)
         unit = noise.UNIT[chosen.kind]
         scale = (self.state.k << self.tensor.shift) * chosen.step * unit
+        self.left = self._room("left", left.shape).copy_(left).mul_(scale)
+        self.right = self._room("right", right.shape).copy_(right)
+        if unit != 1:
+            self.right.div_(unit)
+
+    def _room(self, name: str, shape: Sequence[int]) -> torch.Tensor:
+        """The memory that was so named, if it fits: what was captured reads it from there."""
         weight = self.module.get_parameter("weight")
-        scaled = torch.from_numpy(left).to(weight.device, torch.float32) * scale
-        self.left = _into(vars(self).get("left"), scaled.to(weight.dtype))
-        shares = torch.from_numpy(right).to(weight.device, weight.dtype) / unit
-        self.right = _into(vars(self).get("right"), shares)
+        kept = vars(self).get(name)
+        if kept is None or (kept.dtype, kept.device) != (weight.dtype, weight.device):
+            return weight.new_empty(shape)
+        return kept
 
     def follow(self, members: torch.Tensor) -> None:
         """Give the module its perturbed class, with the factors that are this patch's."""
@@ -127,9 +135,11 @@ class Correction:
         """No noise, until `prepare` draws it again."""
         self.left.zero_()
 
-    def amplify(self) -> None:
-        """Noise that shows in any dtype."""
-        self.left.mul_(LOUD)
+    def amplify(self, direction: int) -> None:
+        """Noise in this direction alone, that shows in any dtype."""
+        loud = LOUD * self.left[direction]
+        self.silence()
+        self.left[direction] = loud
 
 
 class _Linear(Correction):
@@ -150,10 +160,10 @@ class _Linear(Correction):
 class _Embedding(Correction):
     table: torch.Tensor
 
-    def prepare(self, iteration: int) -> None:
-        super().prepare(iteration)
-        by_token = self.left.permute(2, 0, 1).contiguous()  # [V, P, r]
-        self.table = _into(vars(self).get("table"), by_token)
+    def prepare(self, drawn: Factor) -> None:
+        super().prepare(drawn)
+        by_token = self.left.permute(2, 0, 1)  # [V, P, r]
+        self.table = self._room("table", by_token.shape).copy_(by_token)
 
     def factors(self) -> dict[str, torch.Tensor]:
         return {"table": self.table, "right": self.right}
@@ -162,9 +172,9 @@ class _Embedding(Correction):
         super().silence()
         self.table.zero_()
 
-    def amplify(self) -> None:
-        super().amplify()
-        self.table.mul_(LOUD)
+    def amplify(self, direction: int) -> None:
+        super().amplify(direction)
+        self.table[:, direction] = self.left[direction].T
 
     def correct(self, rows: Rows, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         """y [B, T, N] + σ'·A[token]·Bᵀ for tokens x [B, T]."""
@@ -184,20 +194,23 @@ class _Vector(Correction):
     def factors(self) -> dict[str, torch.Tensor]:
         return {"vectors": self.vectors}
 
-    def prepare(self, iteration: int) -> None:
+    def prepare(self, drawn: Factor) -> None:
         parameter = self.module.get_parameter(self.name)
         population = self.state.specification.population
         shape = population, *parameter.shape
         if "vectors" not in vars(self):
             self.vectors = torch.empty(shape, dtype=parameter.dtype, device=parameter.device)
-        self.state.write_vectors(self.tensor, iteration, self.vectors)  # [n, N]
+        self.state.write_vectors(self.tensor, drawn, self.vectors)  # [n, N]
 
     def silence(self) -> None:
         self.vectors.copy_(self.module.get_parameter(self.name).expand_as(self.vectors))
 
-    def amplify(self) -> None:
+    def amplify(self, direction: int) -> None:
         base = self.module.get_parameter(self.name)
-        self.vectors.copy_(base + LOUD * (self.vectors - base))
+        members = self.state.specification.members_of(direction)
+        loud = base + LOUD * (self.vectors[members] - base)
+        self.silence()
+        self.vectors[members] = loud
 
     def of(self, rows: Rows, like: torch.Tensor) -> torch.Tensor:
         """[B, 1…, N]."""
@@ -226,13 +239,6 @@ class _Norm(_Vector):
 
         module.forward = forward  # type: ignore[method-assign]
         return lambda: module.__dict__.pop("forward", None)
-
-
-def _into(kept: torch.Tensor | None, new: torch.Tensor) -> torch.Tensor:
-    """`new` in the memory of `kept` if it fits there: what was captured reads it from there."""
-    if kept is None or (kept.shape, kept.dtype, kept.device) != (new.shape, new.dtype, new.device):
-        return new
-    return kept.copy_(new)
 
 
 def corrections(model: nn.Module, state: State, owner: Selects) -> list[Correction]:

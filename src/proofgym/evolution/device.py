@@ -7,7 +7,7 @@ tensor cores do exactly.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import torch
@@ -26,7 +26,7 @@ from proofgym.evolution.device_tables import (
 from proofgym.evolution.device_writer import DTYPES, Term, Writer
 from proofgym.evolution.manifest import Manifest, Tensor
 from proofgym.evolution.specification import Specification
-from proofgym.evolution.state import Column, State, bounded, word_tables
+from proofgym.evolution.state import Column, Factor, State, bounded, word_tables
 
 _SUM_GROUPS = 256  # counter groups of a tile of Triton's sums: registers bound them
 _COLUMNS, _FACTOR_TILE = 16384, 64  # columns of one product, elements of a tile of a factor
@@ -102,16 +102,16 @@ class DeviceState(State):
         rule = 3 if chosen.rank else 1 if chosen.kind == "rademacher" else 2
         self._write_term(into, Term(rule, sign * self.k, iteration, index, block, bit))
 
-    def write_vectors(self, tensor: Tensor, iteration: int, into: torch.Tensor) -> None:
+    def draw(self, iteration: int) -> Mapping[str, Factor]:
+        return self._vectors.of_all(iteration, self.specification.directions)
+
+    def write_vectors(self, tensor: Tensor, drawn: Factor, into: torch.Tensor) -> None:
         chosen, accumulator = self.specification, self.delta[tensor.name]
         accumulator.reserve(self._k(tensor) * chosen.largest)
-        drawn = self.factors[tensor.name].vectors(iteration, chosen.directions)[1]  # [P, r, N]
-        noises = place(drawn.sum(axis=1, dtype=np.int32), torch.int32, self.device)
-        members = [noise.direction(m, chosen.antithetic) for m in range(chosen.population)]
-        index = place([p for p, _ in members], torch.int64, self.device)
-        signs = place([sign for _, sign in members], torch.int32, self.device)[:, None]
-        term = (noises[index] * signs).to(accumulator.tensor.dtype) * self._k(tensor)
-        total = (accumulator.tensor + term).to(torch.float32) * chosen.step
+        noises = drawn[1].sum(dim=1, dtype=accumulator.tensor.dtype) * self._k(tensor)
+        if chosen.antithetic:
+            noises = torch.stack([noises, -noises], dim=1).flatten(0, 1)
+        total = (accumulator.tensor + noises).to(torch.float32) * chosen.step
         into.detach().copy_(self.base[tensor.name].to(torch.float32) + total)
 
     def digest(self) -> str:

@@ -14,7 +14,7 @@ from proofgym.evolution import noise, philox, triton_kernels
 from proofgym.evolution.accumulator import Accumulator
 from proofgym.evolution.manifest import Tensor
 from proofgym.evolution.specification import Specification
-from proofgym.evolution.state import Column
+from proofgym.evolution.state import Column, Factor
 
 DIGIT_BASE = 255  # of the digits of a coefficient, which are -127..127
 _KINDS = {torch.uint32: np.uint32, torch.int32: np.int32, torch.int8: np.int8}
@@ -82,7 +82,7 @@ class Tiles:
 
 
 class FactorVectors:
-    """A and B of one direction, of all tensors of a low-rank run, drawn at once.
+    """A and B of all tensors of a low-rank run, drawn at once: of one direction, or of all.
 
     Args:
         table: `noise.GAUSSIAN8` on the device, int32.
@@ -98,6 +98,8 @@ class FactorVectors:
         self.left: dict[str, int] = dict.fromkeys((it.name for it in tensors), 0)
         self.right: dict[str, int] = dict(self.left)
         self.values = torch.ones(1, dtype=torch.int8, device=device)
+        """Of the direction that was drawn last: where each tensor's begin is in `left`, `right`."""
+        self._tensors, self._rank = tensors, specification.rank or 1
         if not specification.rank:
             return
         per_word = noise.PER_WORD[specification.kind]
@@ -124,8 +126,29 @@ class FactorVectors:
         self._table, self._normals = table, per_word == 4
 
     def draw(self, iteration: int, index: int) -> None:
+        """Of direction `index`, into `values`."""
+        self._draw(self.values[None], iteration, index)
+
+    def of_all(self, iteration: int, count: int) -> dict[str, Factor]:
+        """A [count, r, M] and Bᵀ [count, r, N] of directions 0..count-1 of each tensor."""
+        values = self.values.new_ones(count, len(self.values))
+        self._draw(values, iteration, 0)
+
+        def side(start: int, size: int) -> torch.Tensor:
+            return values[:, start : start + self._rank * size].view(count, self._rank, size)
+
+        return {
+            it.name: (
+                side(self.left[it.name], it.matrix[0]),
+                side(self.right[it.name], it.matrix[1]),
+            )
+            for it in self._tensors
+        }
+
+    def _draw(self, out: torch.Tensor, iteration: int, index: int) -> None:
+        """Directions from `index` on, one in each row."""
         tiles = self._tiles
-        triton_kernels.factor_vectors[(tiles.count,)](
+        triton_kernels.factor_vectors[(tiles.count, len(out))](
             tiles.tensor,
             tiles.first,
             self._starts,
@@ -134,7 +157,8 @@ class FactorVectors:
             tiles.key_highs,
             self._per_words,
             self._table,
-            self.values,
+            out,
+            out.stride(0),
             iteration,
             index,
             NORMALS=self._normals,

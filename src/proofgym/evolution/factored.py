@@ -9,17 +9,18 @@ to the dtype instead, so the two agree to rounding: in float32, logits to about 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import nn
 
 from proofgym.errors import EngineError, ModelError
-from proofgym.evolution import perturbed
+from proofgym.evolution import perturbed, reach
 from proofgym.evolution.corrections import Rows, corrections
 from proofgym.evolution.modules import first_layer
-from proofgym.evolution.state import State
+from proofgym.evolution.state import Factor, State
 
 
 class Factored:
@@ -55,26 +56,40 @@ class Factored:
 
     def prepare(self, iteration: int) -> None:
         """Draw the factors of one iteration; later `select`s refer to its members."""
+        self._prepare(iteration, self._state.draw(iteration))
+
+    def _prepare(self, iteration: int, drawn: Mapping[str, Factor]) -> None:
         for patch in self._patches:
-            patch.prepare(iteration)
+            patch.prepare(drawn[patch.tensor.name])
         self.iteration = iteration
         self.rows = None
 
-    def unreached(self, answer: Callable[[], Any]) -> Iterator[str | None]:
-        """For each use of a tensor, its name if noise there, and nowhere else, leaves `answer()` as
-        it is without noise; else None. `answer` has an engine compute something for a member."""
-        assert self.iteration is not None
+    def unreached(
+        self, iteration: int, answers: Callable[[Sequence[int]], Sequence[Any]]
+    ) -> Iterator[str | None]:
+        """`reach.unreached` for each use of a tensor, for what `answers` has an engine compute for
+        members: one of each direction, as a pair shares its factors. Draws the iteration's noise
+        for it, and leaves it drawn."""
+        chosen = self._state.specification
+        members = [chosen.members_of(direction)[0] for direction in range(chosen.directions)]
+
+        @contextmanager
+        def loud(number: int, direction: int) -> Iterator[None]:
+            patch = self._patches[number]
+            patch.prepare(drawn[patch.tensor.name])
+            patch.amplify(direction)
+            yield
+            patch.silence()
+
+        drawn = self._state.draw(iteration)
+        self._prepare(iteration, drawn)
+        names = [patch.tensor.name for patch in self._patches]
         try:
             for patch in self._patches:
                 patch.silence()
-            without = answer()
-            for patch in self._patches:
-                patch.prepare(self.iteration)
-                patch.amplify()
-                yield patch.tensor.name if answer() == without else None
-                patch.silence()
+            yield from reach.unreached(names, loud, len(members), lambda: answers(members))
         finally:
-            self.prepare(self.iteration)
+            self._prepare(iteration, drawn)
 
     def select(self, members: torch.Tensor | Iterable[int] | None) -> None:
         """Member of each batch row, shape [B]; None for the unperturbed policy."""

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from proofgym.evolution import philox
+from proofgym.evolution import noise, philox
 
 
 class Kernels(Protocol):
@@ -20,6 +20,10 @@ class Kernels(Protocol):
 
     def words(self, key: int, iteration: int, block: int, start: int, stop: int) -> philox.Words:
         """As `philox.words`."""
+        ...
+
+    def draw(self, kind: str, key: int, iteration: int, out: Any) -> None:
+        """out [P, N] int8: elements 0..N-1 of directions 0..P-1 of this kind, as in `noise`."""
         ...
 
     def member(self, base: Any, delta: Any, term: Any, step: float, out: Any) -> None:
@@ -68,6 +72,14 @@ class NumpyKernels:
 
     def words(self, key: int, iteration: int, block: int, start: int, stop: int) -> philox.Words:
         return philox.words(key, iteration, block, start, stop)
+
+    def draw(self, kind: str, key: int, iteration: int, out: Any) -> None:
+        count, size = out.shape
+        per_word = noise.PER_WORD[kind]
+        for first in range(0, count, per_word):
+            words = philox.words(key, iteration, first // per_word, 0, size)
+            index = np.arange(first, min(first + per_word, count))[:, None]
+            out[index[:, 0]] = noise.OF_WORDS[kind](words, index)
 
     def member(self, base: Any, delta: Any, term: Any, step: float, out: Any) -> None:
         self.current(base, delta + term, step, out)
@@ -123,6 +135,11 @@ class NumbaKernels:
             out, np.uint64(first), np.uint32(iteration), np.uint32(block), low, high
         )
         return out[start - 4 * first : stop - 4 * first]
+
+    def draw(self, kind: str, key: int, iteration: int, out: Any) -> None:
+        low, high = np.uint32(key & 0xFFFFFFFF), np.uint32(key >> 32)
+        per_word = noise.PER_WORD[kind]
+        self._compiled.draw(out, np.uint32(iteration), per_word, noise.GAUSSIAN8, low, high)
 
     def member(self, base: Any, delta: Any, term: Any, step: float, out: Any) -> None:
         self._compiled.member(base, delta, term, np.float32(step), out)

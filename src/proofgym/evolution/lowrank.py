@@ -48,9 +48,14 @@ class Factors:
 
     def vectors(self, iteration: int, count: int) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
         """A and Bᵀ of directions 0..count-1 of one iteration: [count, r, M] and [count, r, N]."""
-        left, right = self.stack([(iteration, index, 1) for index in range(count)], (0, self.rows))
-        lefts = left.reshape(self.rows, count, self.rank).transpose(1, 2, 0)
-        return np.ascontiguousarray(lefts), right.reshape(count, self.rank, self.columns)
+        left = np.ones((count, self.rank * self.rows), np.int8)
+        right = np.empty((count, self.rank * self.columns), np.int8)
+        draw = kernels.load().draw
+        draw(self._kind, self._right, iteration, right)
+        if not self._vector:
+            draw("rademacher", self._left, iteration, left)
+        shape = count, self.rank, -1
+        return left.reshape(shape), right.reshape(shape)
 
     def stack(
         self, group: Sequence[tuple[int, int, int]], rows: tuple[int, int], dtype: Any = np.int8

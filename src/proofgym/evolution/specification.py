@@ -63,6 +63,10 @@ class Specification:
         """How many independent ε an iteration draws."""
         return self.population // 2 if self.antithetic else self.population
 
+    def members_of(self, direction: int) -> list[int]:
+        """Those whose noise is this direction, the one with its sign first."""
+        return [2 * direction, 2 * direction + 1] if self.antithetic else [direction]
+
     @property
     def exact(self) -> bool:
         """Whether replay is bit for bit the same everywhere."""

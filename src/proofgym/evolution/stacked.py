@@ -69,12 +69,18 @@ class Stacked:
             self._state.write_member(member, iteration, self._slice(place))
         self._hold(members)
 
-    def unreached(self, iteration: int, answer: Callable[[], Any]) -> Iterator[str | None]:
-        """`reach.unreached` for what `answer` has an engine compute for member 0."""
-        weights = self._slice(0)
-        self._state.write_current(weights)
-        self._hold([0])
-        yield from reach.unreached(self._state, weights, iteration, answer)
+    def unreached(
+        self, iteration: int, answers: Callable[[Sequence[int]], Sequence[Any]]
+    ) -> Iterator[str | None]:
+        """`reach.unreached` for what `answers` has an engine compute for members, which are as many
+        as are held at once."""
+        held = [self._slice(place) for place in range(self.size)]
+        self._state.write_current(held[0])
+        for stack in self._stacks.values():
+            stack[1:] = stack[0]
+        members = range(self.size)
+        self._hold(members)
+        yield from reach.unreached_weights(self._state, held, iteration, lambda: answers(members))
         self._held = set()
 
     def expect(self, members: Sequence[int]) -> None:

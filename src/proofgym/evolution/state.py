@@ -32,6 +32,8 @@ _EXACT = {np.float32: 2**24, np.float64: 2**53}
 
 #: (iteration, direction, coefficient)
 Column = tuple[int, int, int]
+#: A and Bᵀ of one tensor: NumPy arrays, or torch tensors on a device.
+Factor = tuple[Any, Any]
 
 
 @dataclass(frozen=True)
@@ -92,14 +94,21 @@ class State:
             self.delta[tensor.name].reserve(self._k(tensor) * self.specification.largest)
         self._write(into, self._member_writer(member, iteration))
 
-    def write_vectors(self, tensor: Tensor, iteration: int, into: Any) -> None:
-        """Write a 1-D tensor of every member at once, under the low-rank rule; `into` [n, N]."""
+    def draw(self, iteration: int) -> Mapping[str, Factor]:
+        """A [P, r, M] and Bᵀ [P, r, N] of every tensor, by name, for an iteration's directions
+        under the low-rank rule. Integers of 8 bits, where the state is."""
+        count = self.specification.directions
+        return {name: it.vectors(iteration, count) for name, it in self.factors.items()}
+
+    def write_vectors(self, tensor: Tensor, drawn: Factor, into: Any) -> None:
+        """Write a 1-D tensor of every member at once, from what `draw` gave; `into` [n, N]."""
         chosen, accumulator = self.specification, self.delta[tensor.name]
         accumulator.reserve(self._k(tensor) * chosen.largest)
-        noises = self.factors[tensor.name].vectors(iteration, chosen.directions)[1]  # [P, r, N]
-        noises_PN = noises.sum(axis=1, dtype=accumulator.values.dtype) * self._k(tensor)
-        members = [noise.direction(m, chosen.antithetic) for m in range(chosen.population)]
-        delta_nN = np.stack([accumulator.values + sign * noises_PN[p] for p, sign in members])
+        dtype = accumulator.values.dtype
+        noises = drawn[1].sum(axis=1, dtype=dtype) * dtype.type(self._k(tensor))  # [P, N]
+        if chosen.antithetic:
+            noises = np.stack([noises, -noises], axis=1).reshape(-1, tensor.size)
+        delta_nN = accumulator.values + noises
         base_nN = np.tile(weights.decode(self.base[tensor.name]), (chosen.population, 1))
         out = np.empty(delta_nN.size, np.float32)
         self._kernels.current(base_nN.reshape(-1), delta_nN.reshape(-1), chosen.step, out)

@@ -281,19 +281,22 @@ def factor_vectors(  # type: ignore[no-untyped-def]
     per_words,
     table,
     out,
+    stride,
     iteration,
     index,
     NORMALS: tl.constexpr,
     GROUPS: tl.constexpr,
 ):
-    """out[starts[v] + j] = element j of vector v in direction `index`, int8: a sign where a word of
-    the vector serves 32 directions, a normal of `table` where it serves 4."""
-    tile = tl.program_id(0)
+    """out[p·stride + starts[v] + j] = element j of vector v in direction `index` + p, int8: a sign
+    where a word of the vector serves 32 directions, a normal of `table` where it serves 4."""
+    tile, row = tl.program_id(0), tl.program_id(1)
+    direction = index + row
+    start = out + row.to(tl.int64) * stride
     vector = tl.load(tile_tensor + tile)
     first = tl.load(tile_first + tile)
     low, high = tl.load(key_lows + vector), tl.load(key_highs + vector)
     per_word = tl.load(per_words + vector)
-    block, place = index // per_word, index % per_word
+    block, place = direction // per_word, direction % per_word
     words = _words(first, iteration, block, low, high, GROUPS)
     at = first + tl.arange(0, 4 * GROUPS)
     if NORMALS:
@@ -304,7 +307,7 @@ def factor_vectors(  # type: ignore[no-untyped-def]
     else:
         value = 1 - 2 * ((words >> place) & 1).to(tl.int32)
     inside = at < tl.load(sizes + vector)
-    tl.store(out + tl.load(starts + vector) + at, value.to(tl.int8), inside)
+    tl.store(start + tl.load(starts + vector) + at, value.to(tl.int8), inside)
 
 
 @triton.jit

@@ -15,8 +15,8 @@ from proofgym.engines.portions import cut
 from proofgym.evolution import reach
 from proofgym.evolution.state import State, named
 
-#: Has an engine answer something for member 0 of a population.
-Answer = Callable[[Population | None], Any]
+#: Has an engine answer something for these members of a population, in their order.
+Answers = Callable[[Sequence[int], Population | None], Sequence[Any]]
 
 
 class Lent:
@@ -58,9 +58,10 @@ class Way(Protocol):
         model may hold a member's weights afterwards."""
         ...
 
-    def unreached(self, iteration: int, answer: Answer) -> Iterator[str | None]:
-        """For each use of a chosen tensor, its name if noise there, and nowhere else, leaves
-        `answer` as it is without noise; else None."""
+    def unreached(self, iteration: int, answers: Answers) -> Iterator[str | None]:
+        """For each use of a chosen tensor, its name if noise there, and nowhere else, leaves what a
+        member answers as it is without noise; else None. What is answered may depend on no other
+        member of the batch."""
         ...
 
     def detach(self) -> None:
@@ -90,10 +91,10 @@ class Materialising:
         self._lent.member(member, iteration)
         yield None
 
-    def unreached(self, iteration: int, answer: Answer) -> Iterator[str | None]:
+    def unreached(self, iteration: int, answers: Answers) -> Iterator[str | None]:
         self._lent.policy()
-        weights = self._lent.tensors
-        return reach.unreached(self._lent.state, weights, iteration, lambda: answer(None))
+        state, held = self._lent.state, [self._lent.tensors]
+        return reach.unreached_weights(state, held, iteration, lambda: answers([0], None))
 
     def detach(self) -> None:
         pass
@@ -115,10 +116,10 @@ class Stacking:
         with self._stacked:
             yield self._stacked
 
-    def unreached(self, iteration: int, answer: Answer) -> Iterator[str | None]:
+    def unreached(self, iteration: int, answers: Answers) -> Iterator[str | None]:
         self._lent.policy()
-        with self._stacked:
-            yield from self._stacked.unreached(iteration, lambda: answer(self._stacked))
+        with self._stacked as laid:
+            yield from laid.unreached(iteration, lambda members: answers(members, laid))
 
     def detach(self) -> None:
         self._stacked.detach()
@@ -140,11 +141,10 @@ class Factoring:
         with self._factored:
             yield self._factored
 
-    def unreached(self, iteration: int, answer: Answer) -> Iterator[str | None]:
+    def unreached(self, iteration: int, answers: Answers) -> Iterator[str | None]:
         self._lent.policy()
-        self._factored.prepare(iteration)
-        with self._factored:
-            yield from self._factored.unreached(lambda: answer(self._factored))
+        with self._factored as laid:
+            yield from laid.unreached(iteration, lambda members: answers(members, laid))
 
     def detach(self) -> None:
         self._factored.detach()
