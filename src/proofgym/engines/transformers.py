@@ -125,8 +125,9 @@ class TransformersEngine:
     def _steps_for(
         self, rows: int, length: int, sampling: Sampling, population: Population | None
     ) -> Iterator[Steps]:
-        """Those of an earlier call where some fit, with their cache and graphs: training and
-        measurements take turns. They are not kept after a failure, nor lent twice at once."""
+        """Those of an earlier call where some fit, with their cache and graphs: calls of different
+        sizes take turns, as held-out tasks and probes do. They are not kept after a failure, nor
+        lent twice at once."""
         rows = max(rows, FEWEST)
         steps = next((it for it in self._kept if it.fit(rows, length, sampling, population)), None)
         if steps is not None:
