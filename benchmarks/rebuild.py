@@ -67,11 +67,11 @@ def arms(known: dict[str, Any]) -> Iterator[Arm]:
     for name, arm in known["arms"].items():
         trained = np.array(arm["heldout"])
         yield Arm(name, FOLDER / f"{name}.pges", "float32", base, trained, arm["digest"], None)
-    for place in sorted((FOLDER / "es-arms" / "runs").iterdir()):
-        events = [json.loads(line) for line in (place / "events.jsonl").read_text().splitlines()]
-        points = [it for it in events if it["event"] == "evaluation"]
-        first, last = (np.array(it["passed"]) / it["scored"] for it in (points[0], points[-1]))
+    for file in sorted((FOLDER / "es-arms" / "runs").glob("*/events.jsonl")):
+        place, events = file.parent, [json.loads(it) for it in file.read_text().splitlines()]
         if events[-1].get("reason") == "finished":
+            points = [it for it in events if it["event"] == "evaluation"]
+            first, last = (np.array(it["passed"]) / it["scored"] for it in (points[0], points[-1]))
             digest = events[-1].get("weights")
             yield Arm(place.name, place / "history.pges", "bfloat16", first, last, None, digest)
 

@@ -12,6 +12,10 @@ import pytest
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 # Tests run beside other work; two spinning OpenMP threads on a busy core are slower than one.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Without a GPU kernels run in Triton's interpreter, and whoever imports Triton first (torch's
+# compiler, say) settles it.
+if not Path("/dev/nvidiactl").exists():
+    os.environ.setdefault("TRITON_INTERPRET", "1")
 # A shell's background job ignores Ctrl-C, and so would all that the tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

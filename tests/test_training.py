@@ -162,6 +162,10 @@ def test_a_longer_run_ends_as_if_it_had_been_that_long(job_file, tmp_path):
     directory = RunDirectory.open(tmp_path, run.id)
     with pytest.raises(RunError, match="iterations 6 -> 5"):
         shorter.resume(directory)
+    directory.close()
+    load_job(job_file, ["iterations=7"]).resume(RunDirectory.open(tmp_path, run.id)).close()
+    again = subprocess.run(command, capture_output=True, text=True)
+    assert "all 7 iterations are done" in again.stderr, "what Job.resume was given is kept, too"
 
 
 def test_resuming_with_other_settings_names_what_changed(job_file, tmp_path):

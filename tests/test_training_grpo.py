@@ -19,7 +19,7 @@ from proofgym.errors import ConfigError, RunError
 from proofgym.job_file import load_job
 from proofgym.models import load_model, weights_digest
 from proofgym.run_directory import RunDirectory
-from proofgym.trainer.checkpoints import stored
+from proofgym.trainer.checkpoints import Checkpoints, stored
 
 JOB = '''
 from proofgym import GRPO, Job, Local, LoRA, Model, Sampling
@@ -76,6 +76,25 @@ def test_a_tiny_model_learns(job_file, tmp_path, settings):
     assert event["gradient_norm"] > 0
     assert event["informative"] > 0
     assert list(run.events())[-1]["weights"] == digest(run)
+
+
+def test_a_run_is_not_finished_before_its_last_checkpoint_is(job_file, tmp_path, monkeypatch):
+    whole = train(job_file, tmp_path / "whole", "algorithm.checkpoint_every=3")
+    write = Checkpoints._write
+
+    def full(self, iteration, *rest):
+        if iteration == 4:
+            raise OSError(28, "No space left on device")
+        return write(self, iteration, *rest)
+
+    monkeypatch.setattr(Checkpoints, "_write", full)
+    with pytest.raises(RunError, match="No space left on device"):
+        train(job_file, tmp_path / "runs", "algorithm.checkpoint_every=3")
+    monkeypatch.undo()
+    run = RunDirectory.open(tmp_path / "runs", "latest")
+    assert run.events()[-1]["reason"] == "failed"
+    load_job(job_file, ["algorithm.checkpoint_every=3"]).resume(run)
+    assert run.events()[-1]["weights"] == digest(run) == digest(whole)
 
 
 @pytest.mark.parametrize("settings", [(), ('algorithm.lora={"rank": 4}',)], ids=["full", "lora"])

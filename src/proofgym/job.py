@@ -173,15 +173,27 @@ class Job(Config):
             )
         self.refuse_finished(directory)
         tasks = self.check()
-        if new := _names(changed(stored["job"], self.to_json())):
-            overrides = stored["overrides"] if overrides is None else list(overrides)
-            directory.write_json(
-                "job.json", {**stored, "overrides": overrides, "job": self.to_json()}
-            )
-            if any(name.split(".")[0] in ("iterations", "budget") for name in new):
-                directory.record(EXTENDED, iterations=self.iterations, budget=str(self.budget))
+        if changed(stored["job"], self.to_json()):
+            self._extend(directory, stored, overrides)
         train(self, directory, tasks, stored["control"])
         return directory
+
+    def _extend(
+        self, directory: RunDirectory, stored: dict[str, Any], overrides: Sequence[str] | None
+    ) -> None:
+        """Make this the run's job. The event comes first: without the rest it does no harm."""
+        new = _names(changed(stored["job"], self.to_json()))
+        longer = [name for name in new if name.split(".")[0] in ("iterations", "budget")]
+        if longer:
+            directory.record(EXTENDED, iterations=self.iterations, budget=str(self.budget))
+        if overrides is None:
+            amounts = {
+                "iterations": self.iterations,
+                f"budget.{self.budget.kind}": self.budget.amount,
+            }
+            overrides = [*stored["overrides"], *(f"{name}={amounts[name]:.15g}" for name in longer)]
+        renewed = {"overrides": list(overrides), "job": self.to_json()}
+        directory.write_json("job.json", {**stored, **renewed})
 
     def differs(self, stored: Any) -> list[str]:
         """Fields in which it is not what a run was begun with, but for those that may change, and

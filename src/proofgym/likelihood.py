@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import field_validator
 
 from proofgym.config import Config
-from proofgym.errors import ConfigError, RunError
+from proofgym.errors import ConfigError, RunError, no_file
 from proofgym.progress import Progress
 from proofgym.tasks.jsonl import check_field, read_rows
 from proofgym.tasks.tasks import Tasks
@@ -122,6 +122,11 @@ class Likelihood(Config):
             for problem in self.texts.chosen():
                 yield f"{problem.place}: task {problem.task.name!r}", problem.task.prompt
         elif isinstance(self.texts, Path):
+            if not self.texts.is_file():
+                cut = Path(str(self.texts)[:80])
+                raise ConfigError(
+                    f"Likelihood.texts: {no_file(cut)}; texts themselves are given as a tuple"
+                )
             for place, fields in read_rows(self.texts):
                 yield place, check_field(place, fields, "text", str)
         else:

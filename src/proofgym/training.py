@@ -56,12 +56,11 @@ def train(job: Job, run: RunDirectory, tasks: Sequence[Task], control: str | Non
             repair_record(run, algorithm, tasks)
             order = job.order.open(tasks, job.seed)
             order.replay(past(run, job.algorithm.prompts, job.order.learns))
+            measurement = _measurement(job, run, loaded, fleet, attempts, change)
             _record_start(job, run, loaded, attempts.describe(), algorithm.iteration, control)
             if job.algorithm.prompts > len(tasks):
                 wanted = job.algorithm.prompts
                 say(f"prompts = {wanted}: an iteration takes all {len(tasks)} tasks")
-
-            measurement = _measurement(job, run, loaded, fleet, attempts, change)
 
             def measure(last: bool = False) -> None:
                 if measurement is not None:
@@ -90,6 +89,7 @@ def train(job: Job, run: RunDirectory, tasks: Sequence[Task], control: str | Non
                 measure()
                 loop.train()
                 measure(last=True)
+            algorithm.keep()
             digest = weights_digest(loaded.model)
             run.record("end", reason="finished", iterations=algorithm.iteration, weights=digest)
         except KeyboardInterrupt:
@@ -97,7 +97,8 @@ def train(job: Job, run: RunDirectory, tasks: Sequence[Task], control: str | Non
             say(f"interrupted after iteration {algorithm.iteration}; proofgym resume {run.id}")
             raise
         except ProofgymError as error:
-            run.record("end", reason="failed", error=str(error), iterations=algorithm.iteration)
+            if run.events():  # else it never started
+                run.record("end", reason="failed", error=str(error), iterations=algorithm.iteration)
             raise
         finally:
             if fleet is not None:

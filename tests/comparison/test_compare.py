@@ -128,6 +128,13 @@ def test_a_larger_budget_continues_what_is_there(copied):
         assert run.finished
     summary = json.loads((directory / "summary.json").read_text())
     assert summary["budget"]["tokens"] == 1500
+    for name in ("es-seed0", "grpo-seed1"):
+        lines = csv.DictReader((directory / "results.csv").open())
+        shares = [float(line["share"]) for line in lines if line["run"] == name]
+        assert shares == sorted(shares)
+        assert shares[-1] == 1 > shares[2] > 0.6
+    refused = compare(path, "--report-only", check=False)
+    assert "--set budget.tokens=1500" in str(refused.exception)
 
 
 def test_again_does_only_what_is_missing(copied):

@@ -274,3 +274,13 @@ def test_change_is_that_of_all_weights_together(tiny_model, dtype):
     assert found["relative"] == pytest.approx(
         float((flat - before).norm() / before.norm()), rel=1e-6
     )
+
+
+def test_a_text_that_no_try_can_read_leaves_nothing_behind(write, folder):
+    one_token = PROBED.format(folder=str(folder)).replace('"a dog"', '"a"')
+    path = write(one_token)
+    failed = compare(path, "--set", "seeds=[0]", "--set", 'variants={"es": {}}', check=False)
+    assert failed.exit_code != 0
+    assert "text 2 has 1 token" in failed.stderr
+    assert "given up after 1 try:" in failed.stderr
+    assert not list((path.parent / "comparisons" / "probed" / "runs").glob("*/job.json"))

@@ -67,6 +67,10 @@ class AlgorithmRun(Protocol):
         metrics."""
         ...
 
+    def keep(self) -> None:
+        """The run has done all it should: everything is durable when this returns."""
+        ...
+
     def close(self) -> None: ...
 
 

@@ -201,6 +201,9 @@ class ESRun:
         """Put the current, unperturbed weights into the model."""
         self.lent.policy()
 
+    def keep(self) -> None:
+        """Every update is durable already."""
+
     def close(self) -> None:
         """Leave the model with the current weights, also after a failure halfway a batch."""
         if self._way is not None:

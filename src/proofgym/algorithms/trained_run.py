@@ -40,12 +40,17 @@ class TrainedRun:
         self.trainer.load(checkpoint.tensors(), checkpoint.state["steps"])
         self.iteration = self.checkpoints.saved = checkpoint.iteration
 
+    def keep(self) -> None:
+        """Write what was done since the last checkpoint. After a failure between the steps of an
+        iteration that is nothing."""
+        if self.iteration > self.checkpoints.saved and self._whole:
+            self._save()
+        self.checkpoints.wait()
+
     def close(self) -> None:
-        """Keep what was done, and leave the model with the current weights. After a failure between
-        the steps of an iteration there is nothing to keep since the last checkpoint."""
+        """Keep what was done, and leave the model with the current weights."""
         try:
-            if self.iteration > self.checkpoints.saved and self._whole:
-                self._save()
+            self.keep()
         finally:
             self.checkpoints.close()
             self.trainer.close()

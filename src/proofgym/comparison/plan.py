@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from proofgym.budget import spent
 from proofgym.comparison.experiment import Experiment
@@ -73,10 +74,20 @@ def refuse_changed(runs: list[PlannedRun]) -> None:
         if stored["control"] != run.variant.control:
             different.append(f"control {stored['control']!r} -> {run.variant.control!r}")
         if different:
-            raise RunError(
-                f"{run.path} was made with other settings: {', '.join(different)}. Give the "
-                "comparison another name, or remove that run's directory"
+            advice = _longer(run, stored, different) or (
+                "Give the comparison another name, or remove that run's directory"
             )
+            raise RunError(
+                f"{run.path} was made with other settings: {', '.join(different)}. {advice}"
+            )
+
+
+def _longer(run: PlannedRun, stored: dict[str, Any], different: list[str]) -> str:
+    """What to do where nothing but a smaller budget is asked for; else nothing."""
+    kind = run.job.budget.kind
+    if [it.partition(" ")[0] for it in different] != [f"budget.{kind}"] or not kind:
+        return ""
+    return f"Go on with --set budget.{kind}={stored['job']['budget'][kind]}"
 
 
 def describe(experiment: Experiment, runs: list[PlannedRun], jobs: int) -> Iterator[str]:

@@ -48,6 +48,11 @@ class Record:
         found: dict[str, Any] = self.points[point]
         return found if probe is None else found["probes"][probe]  # type: ignore[no-any-return]
 
+    def share(self, point: Mapping[str, Any]) -> float:
+        """Of the budget, used at a measurement; 1 where it was gone beyond."""
+        budget = self.run.job.budget
+        return min(1.0, point[budget.kind or "tokens"] / budget.amount)
+
     def spent(self) -> dict[str, float]:
         return spent(self.iterations)
 

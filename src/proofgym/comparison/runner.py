@@ -17,7 +17,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from proofgym.comparison.plan import PlannedRun
-from proofgym.comparison.worker import work
+from proofgym.comparison.worker import HOPELESS, work
 from proofgym.progress import Progress
 from proofgym.training import say
 
@@ -90,11 +90,13 @@ class Runner:
             self._note(item, error)
             if not error:
                 say(f"{run.id}: finished")
-            elif self._tries[run.id] <= self._retries:
+            elif self._tries[run.id] <= self._retries and code != HOPELESS:
                 say(f"{run.id}: try {self._tries[run.id]} failed ({error}); starting it again")
                 again.append(run)
             else:
-                say(f"{run.id}: given up after {self._tries[run.id]} tries: {error}")
+                tried = self._tries[run.id]
+                words = "1 try" if tried == 1 else f"{tried} tries"
+                say(f"{run.id}: given up after {words}: {error}")
                 self.failed.append(run)
         return again
 

@@ -13,8 +13,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from proofgym.errors import ProofgymError
+from proofgym.errors import ConfigError, ProofgymError, TaskError
 
+HOPELESS = 3
+"""The exit status where another try would fail as well."""
 _F_SETSIG = 10  # of Linux's fcntl.h; the module fcntl has no name for it
 
 
@@ -30,7 +32,7 @@ def work(file: Path, overrides: Sequence[str], directory: Path, name: str, log: 
         carry_out(file, overrides, directory, name)
     except ProofgymError as error:
         print(f"{error.boundary}: {' '.join(str(error).split())}", file=sys.stderr, flush=True)
-        sys.exit(2)
+        sys.exit(HOPELESS if isinstance(error, ConfigError | TaskError) else 2)
     except KeyboardInterrupt:
         sys.exit(130)
     except Exception:

@@ -81,7 +81,7 @@ def _lines(
             record.run.seed,
             record.state,
             point["iteration"] + 1,
-            max(point["shares"]),
+            round(record.share(point), 6),
             *(point[name] for name in UNITS),
             point["success"],
             len(point["passed"]),

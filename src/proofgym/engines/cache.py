@@ -30,7 +30,7 @@ class RowCache:
         self.keys: dict[int, Tensor] = {}
         self.values: dict[int, Tensor] = {}
         self._layers = layers
-        self._blocks: dict[tuple[int, int], Tensor] = {}
+        self._blocks: dict[Any, Tensor] = {}
 
     @property
     def size(self) -> int:
@@ -51,12 +51,14 @@ class RowCache:
 
     def _block(self, like: Tensor) -> Tensor:
         """(2 · layers, rows, heads, length, head_dim) for keys or values like these."""
-        shape = like.shape[1], like.shape[3]
-        if shape not in self._blocks:
-            slots = self.rows + 1, shape[0], self.length + _SPARE, shape[1]
+        heads, width = like.shape[1], like.shape[3]
+        block = self._blocks.get((heads, width, like.dtype))
+        if block is None:
+            slots = self.rows + 1, heads, self.length + _SPARE, width
             # Zeros, since attention multiplies masked values by 0 and 0 * nan is nan.
-            self._blocks[shape] = like.new_zeros(2 * self._layers, *slots)
-        return self._blocks[shape]
+            block = like.new_zeros(2 * self._layers, *slots)
+            self._blocks[heads, width, like.dtype] = block
+        return block
 
     def move(self, sources: list[int], targets: list[int], length: int) -> None:
         """Copy rows to other slots, up to `length` positions."""
@@ -65,7 +67,7 @@ class RowCache:
             target_N = torch.tensor(targets, device=block.device)
             used = block[:, :, :, :length]
             one = len(sources) * length * block.shape[2] * block.shape[4] * block.element_size()
-            for part in used.split(max(1, _MOVED // one)):
+            for part in used.split(max(1, _MOVED // max(1, one))):
                 part[:, target_N] = part[:, source_N]
 
 

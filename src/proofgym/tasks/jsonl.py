@@ -54,7 +54,7 @@ def read_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         TaskError: names the file and the line.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
         raise TaskError(no_file(path)) from None
     except OSError as error:
@@ -70,6 +70,8 @@ def read_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             fields = json.loads(raw)
         except json.JSONDecodeError as error:
             raise TaskError(f"{place}: not JSON: {error.msg} at column {error.colno}") from None
+        except (ValueError, RecursionError) as error:  # a number of thousands of digits; deep lists
+            raise TaskError(f"{place}: cannot be read as JSON: {error}") from None
         if not isinstance(fields, dict):
             raise TaskError(f"{place}: must be a JSON object")
         yield place, fields
