@@ -116,8 +116,26 @@ class Measurement:
         events = self._run.events()
         known = _measured(events)
         due = [at for at in self.config.at if at not in known and (at <= share or last)]
-        if due:
+        if due and not self._repeat(iteration, due, events):
             self._record(iteration, due, share, events)
+
+    def _repeat(
+        self, iteration: int, due: Sequence[float], events: Sequence[dict[str, Any]]
+    ) -> bool:
+        """Record the last measurement once more if these weights are what it was of, as they are
+        where a run is made longer."""
+        found = [event for event in events if event["event"] == "evaluation"]
+        if not found or found[-1]["iteration"] != iteration - 1:
+            return False
+        if self._probed(due) and self.config.probes and "probes" not in found[-1]:
+            return False
+        kept = {name: it for name, it in found[-1].items() if name not in ("event", "time")}
+        self._run.record("evaluation", **{**kept, "shares": list(due), "evaluation_seconds": 0.0})
+        return True
+
+    def _probed(self, due: Sequence[float]) -> bool:
+        """Whether probes are measured with these shares."""
+        return bool({self.config.at[0], self.config.at[-1]} & set(due))
 
     def _record(
         self, iteration: int, due: Sequence[float], share: float, events: Sequence[dict[str, Any]]
@@ -134,7 +152,7 @@ class Measurement:
         )
         _require_scores(result, "held-out")
         probes = {}
-        if {self.config.at[0], self.config.at[-1]} & set(due):
+        if self._probed(due):
             probes = {name: self._probe(name, it) for name, it in self.config.probes.items()}
         # The number of the last iteration whose weights these are: a resume that forgets that
         # iteration forgets its measurement too.

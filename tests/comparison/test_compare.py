@@ -125,6 +125,8 @@ def test_a_larger_budget_continues_what_is_there(copied):
         points = [e for e in found if e["event"] == "evaluation"]
         assert [share for e in points for share in e["shares"]] == [0, 0.5, 1, 0.5, 1]
         assert points[-2]["tokens"] >= 750
+        assert points[-2]["passed"] == points[-3]["passed"], "the weights that were measured last"
+        assert points[-2]["evaluation_seconds"] == 0
         assert run.finished
     summary = json.loads((directory / "summary.json").read_text())
     assert summary["budget"]["tokens"] == 1500
