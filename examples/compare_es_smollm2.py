@@ -1,5 +1,5 @@
 """Evolution Strategies over all weights of SmolLM2-135M: full rank and rank 1, each with both exact
-noises, and a control. Needs a GPU; what was run is in benchmarks/histories.
+noises, full rank with half the steps, and controls. Needs a GPU; benchmarks/histories has runs.
 
 proofgym compare examples/compare_es_smollm2.py --to benchmarks/histories --dry-run
 """
@@ -18,6 +18,12 @@ comparison = Comparison(
         "rank 1": {},
         "rank 1, gaussian8": {"algorithm.noise": "gaussian8"},
         "permuted, full rank": {"algorithm.rank": None, "control": "permuted"},
+        "half steps": {"algorithm.rank": None, "algorithm.learning_rate": 2**-10},
+        "permuted, half steps": {
+            "algorithm.rank": None,
+            "algorithm.learning_rate": 2**-10,
+            "control": "permuted",
+        },
     },
     seeds=(1, 2, 3),
     budget=Budget(tokens=1_600_000),

@@ -44,7 +44,7 @@ def test_a_comparison_plans_its_runs(name):
     done = CliRunner().invoke(app, [verb, str(EXAMPLES / f"{name}.py"), "--dry-run"])
     assert done.exit_code == 0, done.exception
     runs = {
-        "compare_es_smollm2": "5 variants x 3 seeds = 15 runs",
+        "compare_es_smollm2": "7 variants x 3 seeds = 21 runs",
         "compare_rates_smollm2": "15 variants x 1 seeds = 15 runs",
         "compare_smollm2": "6 variants x 3 seeds = 18 runs",
         "sweep_smollm2": "9 variants",
