@@ -168,8 +168,9 @@ class Job(Config):
         stored = directory.read_json("job.json")
         if different := self.differs(stored["job"]):
             raise RunError(
-                f"run {directory.id} was made with another configuration; start a new run instead. "
-                f"Changed: {', '.join(different)}"
+                f"run {directory.id} was made with another configuration, of which only iterations "
+                f"and budget may change, to more; start a new run instead. Changed: "
+                f"{', '.join(different)}"
             )
         self.refuse_finished(directory)
         tasks = self.check()

@@ -43,12 +43,18 @@ def runs(runs: Runs = Path("runs")) -> None:
             run.id,
             job["model"]["name"],
             job["algorithm"]["kind"] + (f" {stored['control']}" if stored["control"] else ""),
-            f"{sum(e['event'] == 'iteration' for e in events)}/{job['iterations']}",
+            _progress(job, sum(e["event"] == "iteration" for e in events)),
             *(f"{rewards[i]:.3f}" if rewards else "-" for i in (0, -1)),
             _state(events),
         )
     console = Console()
     (console if console.is_terminal else Console(width=160)).print(table)
+
+
+def _progress(job: dict[str, Any], done: int) -> str:
+    """Iterations, out of how many where no budget says when the run ends."""
+    bounded = any(job["budget"][kind] for kind in ("tokens", "verifier_seconds", "seconds"))
+    return str(done) if bounded else f"{done}/{job['iterations']}"
 
 
 def show(

@@ -119,6 +119,11 @@ def _probes(results: Results) -> Iterator[str]:
             changed = "loses" if probe.worse else "gains"
             if probe.difference.shows_sign and probe.p < ALPHA:
                 yield f"{item.variant.name} {changed} on the probe {name}: {amount}."
+            elif probe.difference.shows_sign:
+                yield (
+                    f"{item.variant.name} {changed} on the probe {name} taken by itself "
+                    f"({amount}), but not when corrected for all gains (p = {probe.p:.2f})."
+                )
             else:
                 yield f"{item.variant.name} is not shown to change on the probe {name}: {amount}."
         for name in sorted(set(results.experiment.probes) - set(item.probes)):
