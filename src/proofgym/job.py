@@ -174,8 +174,7 @@ class Job(Config):
             )
         self.refuse_finished(directory)
         tasks = self.check()
-        if changed(stored["job"], self.to_json()):
-            self._extend(directory, stored, overrides)
+        self._extend(directory, stored, overrides)
         train(self, directory, tasks, stored["control"])
         return directory
 
@@ -184,6 +183,8 @@ class Job(Config):
     ) -> None:
         """Make this the run's job. The event comes first: without the rest it does no harm."""
         new = _names(changed(stored["job"], self.to_json()))
+        if not new:
+            return
         longer = [name for name in new if name.split(".")[0] in ("iterations", "budget")]
         if longer:
             directory.record(EXTENDED, iterations=self.iterations, budget=str(self.budget))
@@ -211,7 +212,7 @@ class Job(Config):
     def done(self, directory: RunDirectory) -> str:
         """Why a run of this job has nothing left to do, in words; empty where it has."""
         events = directory.events()
-        if not directory.finished():
+        if not events or events[-1].get("reason") != "finished":
             return ""
         if events[-1]["iterations"] >= self.iterations:
             return f"all {self.iterations} iterations are done"

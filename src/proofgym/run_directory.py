@@ -147,10 +147,6 @@ class RunDirectory:
         lines = path.read_bytes().split(b"\n")
         return [event for line in lines if (event := _json_line(line)) and "event" in event]
 
-    def finished(self) -> bool:
-        """Whether its last process did all that the job asks for."""
-        return any(event.get("reason") == "finished" for event in self.events()[-1:])
-
     def forget_from(self, iteration: int) -> None:
         """Drop events and rollouts of iterations that did not become durable, and a torn line."""
         kept = [event for event in self.events() if event.get("iteration", -1) < iteration]

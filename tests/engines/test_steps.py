@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from transformers import LlamaConfig, LlamaForCausalLM
+from tiny_models import build_model
 
 from proofgym.engines.cache import RowCache
 from proofgym.engines.decoder import Decoder, _step_layer, draw
@@ -15,15 +15,7 @@ from proofgym.types import Sampling
 @pytest.fixture
 def decoder() -> Decoder:
     """Its heads are as long as the shortest span that graphs are made for."""
-    config = LlamaConfig(
-        vocab_size=48,
-        hidden_size=128,
-        intermediate_size=96,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        num_key_value_heads=1,
-    )
-    return Decoder(LlamaForCausalLM(config).bfloat16().eval())
+    return Decoder(build_model(head_dim=64).bfloat16())
 
 
 def test_no_size_is_compiled_twice(decoder: Decoder, pipelined: bool) -> None:
@@ -38,7 +30,7 @@ def test_no_size_is_compiled_twice(decoder: Decoder, pipelined: bool) -> None:
 
     decoder.step_layer = torch.compile(_step_layer, dynamic=True, backend=backend)
     decoder.draw = torch.compile(draw, dynamic=True, backend=backend)
-    prompt = torch.zeros(1, 1, 5, 64, dtype=torch.bfloat16)
+    prompt = torch.zeros(1, 2, 5, 64, dtype=torch.bfloat16)
     for rows, length in ((8, 64), (128, 128), (96, 192), (128, 256)):
         cache = RowCache(rows, length, len(decoder.layers))
         for layer in range(len(decoder.layers)):
@@ -52,7 +44,7 @@ def test_no_size_is_compiled_twice(decoder: Decoder, pipelined: bool) -> None:
 
 def test_a_first_step_leaves_the_rows_as_they_are(decoder: Decoder) -> None:
     cache = RowCache(8, 64, len(decoder.layers))
-    prompts = torch.randn(8, 1, 60, 64).bfloat16()
+    prompts = torch.randn(8, 2, 60, 64).bfloat16()
     for layer in range(len(decoder.layers)):
         cache.fill(layer, 0, prompts, prompts)
     steps = Steps(decoder, cache, Sampling(), None)

@@ -53,7 +53,9 @@ def runs(runs: Runs = Path("runs")) -> None:
 
 def _progress(job: dict[str, Any], done: int) -> str:
     """Iterations, out of how many where no budget says when the run ends."""
-    bounded = any(job["budget"][kind] for kind in ("tokens", "verifier_seconds", "seconds"))
+    from proofgym.budget import UNITS
+
+    bounded = any(job["budget"][kind] for kind in UNITS)
     return str(done) if bounded else f"{done}/{job['iterations']}"
 
 
