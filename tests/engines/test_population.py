@@ -39,7 +39,7 @@ class RankOne:
     def select(self, members) -> None:
         self.rows = members
 
-    def follow(self, members) -> None:
+    def follow(self, members, rows) -> None:
         self.rows = members
 
     def attach(self) -> None:
@@ -137,7 +137,7 @@ class Gains:
     def select(self, members) -> None:
         self.rows, self.exactly = members, True
 
-    def follow(self, members) -> None:
+    def follow(self, members, rows) -> None:
         self.rows, self.exactly = members, False
 
     def _correct(self, _, inputs, output):

@@ -108,7 +108,7 @@ def test_the_compilable_form_agrees(noise):
     with laid:
         laid.select(rows)
         hooked = made(ids).logits
-        laid.follow(rows)
+        laid.follow(rows, 5)
         followed = made(ids).logits
     size = hooked.abs().max()
     assert (hooked - followed).abs().max() <= TOLERANCE[torch.float32] * size

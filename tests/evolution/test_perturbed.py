@@ -1,4 +1,4 @@
-"""A population whose modules read members from a tensor gives what hooks give."""
+"""A population whose modules read members from tensors, which can be compiled."""
 
 from __future__ import annotations
 
@@ -17,27 +17,25 @@ TASKS = [Task("a", "theorem and"), Task("b", "p ∧ q → q")]
 
 
 def completions(
-    family: str, scratch: Path, rank: int, compiled: str = ""
+    family: str, scratch: Path, rank: int | None, compiled: str = "", way: str = "auto"
 ) -> dict[Request, tuple[tuple[int, ...], tuple[float, ...]]]:
     model = loaded(family, layers=3)
-    run = ES(population=6, sigma=2**-5, rank=rank).build(
-        model.model, seed=0, directory=scratch, base_digest="none"
-    )
+    es = ES(population=6, sigma=2**-5, rank=rank, evaluation=way)
+    run = es.build(model.model, seed=0, directory=scratch, base_digest="none")
     engine = transformers.TransformersEngine(model, max_batch=9)
     if compiled:
         decoder = engine._decoder
         decoder.step_layer = torch.compile(_step_layer, dynamic=True, backend=compiled)
         decoder.draw = torch.compile(draw, dynamic=True, backend=compiled)
     kinds = [type(module) for module in model.model.modules()]
-    (batch,) = list(run.batches(TASKS))
-    factored = run.way._factored
-    factored.prepare(0)
-    with factored:
-        done = dict(engine.generate(batch.requests, Sampling(max_tokens=12), factored))
+    done = {}
+    for batch in run.batches(TASKS):
+        done.update(engine.generate(batch.requests, Sampling(max_tokens=12), batch.population))
     run.close()
     assert [type(module) for module in model.model.modules()] == kinds
-    assert not [name for name, _ in model.model.named_buffers() if "noise_" in name]
-    return {it: (done[it].token_ids, done[it].logprobs) for it in batch.requests}
+    kept = [name.rpartition(".")[2] for name, _ in model.model.named_buffers()]
+    assert not [name for name in kept if name.startswith(("noise_", "laid_", "stack_"))]
+    return {request: (it.token_ids, it.logprobs) for request, it in done.items()}
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -55,15 +53,17 @@ def test_followed_members_are_the_selected_ones(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("way", ["factored", "stacked"])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_one_compilation_serves_every_layer(
-    family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    family: str, way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(transformers, "PIPELINED", {"cpu"})
-    plain = completions(family, tmp_path / "plain", 1)
+    rank = 1 if way == "factored" else None
+    plain = completions(family, tmp_path / "plain", rank, way=way)
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
-    compiled = completions(family, tmp_path / "compiled", 1, compiled="aot_eager")
+    compiled = completions(family, tmp_path / "compiled", rank, "aot_eager", way)
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 2  # a layer, and the draw
     assert not torch._dynamo.utils.counters["graph_break"]
     for request, (tokens, logprobs) in plain.items():

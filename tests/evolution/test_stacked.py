@@ -12,6 +12,7 @@ from proofgym.engines import transformers
 from proofgym.errors import ConfigError, EngineError, ModelError, RunError
 from proofgym.evolution.stacked import Stacked
 from proofgym.evolution.state import named
+from proofgym.evolution.swapped import Swapped
 from proofgym.evolution.ways import groups
 from proofgym.types import Sampling, Task
 
@@ -68,8 +69,9 @@ def test_followed_rows_have_room_and_strangers_at_the_end_do_no_harm():
         side.expect([0, 1, 0, 2, 0])
         assert side.layout == 4
         # Slots that are not in use still name members: theirs, or some of another group.
-        side.follow(torch.tensor([0, 1, 0, 2, 0, 0, 0, 5, 1, 1]))
+        side.follow(torch.tensor([0, 1, 0, 2, 0, 0, 0, 5, 1, 1]), 5)
         assert torch.allclose(logits(made, ids[:5]), wanted, atol=1e-5)
+        side.follow(torch.tensor([0, 1, 0, 2, 0, 0, 0, 5, 1, 1]), 8)
         assert torch.allclose(logits(made, ids)[:5], wanted, atol=1e-5)
 
 
@@ -78,11 +80,13 @@ def test_what_is_perturbed_is_what_was_chosen():
     patterns = ("model.layers.2.*", "!*norm*")
     state, side = stacked(made, patterns=patterns)
     assert side.first_layer == 2
-    forwards = [name for name, it in made.named_modules() if "forward" in vars(it)]
-    assert forwards == []
+
+    def changed():
+        return {name for name, it in made.named_modules() if isinstance(it, Swapped)}
+
     with side:
-        patched = {name for name, it in made.named_modules() if "forward" in vars(it)}
-    assert {f"{name}.weight" for name in patched} == {tensor.name for tensor in state.manifest}
+        assert {f"{name}.weight" for name in changed()} == {it.name for it in state.manifest}
+    assert not changed()
 
 
 def test_members_that_are_not_held_are_refused():

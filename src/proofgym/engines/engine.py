@@ -41,9 +41,9 @@ class Population(Protocol):
         """Set the members (N,) int64 of the rows to come, in order; None means no perturbation."""
         ...
 
-    def follow(self, members: Any) -> None:
-        """The same for members (at least N) on the model's device, whose values may change until
-        the passes run, or are replayed: none of them is read before."""
+    def follow(self, members: Any, rows: int) -> None:
+        """The same for the first `rows` of members on the model's device, whose values may change
+        until the passes run, or are replayed: none of them is read before."""
         ...
 
 

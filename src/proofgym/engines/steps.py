@@ -143,7 +143,7 @@ class Steps:
     def _step(self, rows: int, span: int) -> None:
         population = self.population
         if population is not None:
-            population.follow(self._members_R)
+            population.follow(self._members_R, rows)
         # Copies, since views tie the number of rows to the size of what they are views of. Slots
         # that are not in use step along; they may not write beyond what is seen.
         positions = self._positions_R[:rows].clamp(max=span - 1)
@@ -155,7 +155,7 @@ class Steps:
         for first in range(0, rows, size):
             part = slice(first, min(first + size, rows))
             if population is not None and size < rows:
-                population.follow(self._members_R[first:])
+                population.follow(self._members_R[first:], part.stop - first)
             tokens_N, logprobs_N = drawn(
                 decoder.body.norm,
                 decoder.head,

@@ -9,9 +9,10 @@ import torch
 from torch import nn
 
 from proofgym.errors import EngineError
-from proofgym.evolution import noise, perturbed
+from proofgym.evolution import noise
 from proofgym.evolution.manifest import Tensor
 from proofgym.evolution.modules import for_rows, kind, uses, with_gain
+from proofgym.evolution.perturbed import perturb
 from proofgym.evolution.reach import LOUD
 from proofgym.evolution.state import Factor, State
 from proofgym.products import linear
@@ -113,7 +114,7 @@ class Correction:
     def follow(self, members: torch.Tensor) -> None:
         """Give the module its perturbed class, with the factors that are this patch's."""
         pairs = self.state.specification.antithetic
-        perturbed.perturb(self.module, pairs, members, **self.factors())
+        perturb(self.module, pairs, members=members, **self.factors())
 
     def factors(self) -> dict[str, torch.Tensor]:
         return {"left": self.left, "right": self.right}

@@ -17,10 +17,12 @@ import torch
 from torch import nn
 
 from proofgym.errors import EngineError, ModelError
-from proofgym.evolution import perturbed, reach
+from proofgym.evolution import reach
 from proofgym.evolution.corrections import Rows, corrections
 from proofgym.evolution.modules import first_layer
+from proofgym.evolution.perturbed import is_known
 from proofgym.evolution.state import Factor, State
+from proofgym.evolution.swapped import restore
 
 
 class Factored:
@@ -41,7 +43,7 @@ class Factored:
         self.rows: Rows | None = None
         self.iteration: int | None = None
         self._following = False
-        self.compilable = all(perturbed.can_perturb(patch.module) for patch in self._patches)
+        self.compilable = all(is_known(patch.module) for patch in self._patches)
         """Whether a pass that follows members is one of tensors alone."""
 
     layout = 0
@@ -108,8 +110,8 @@ class Factored:
             raise EngineError(f"members must be a list of numbers below {population}")
         self.rows = Rows(self._state, chosen)
 
-    def follow(self, members: torch.Tensor) -> None:
-        """Member of each batch row, [≥ B] on the model's device, as it is when a pass runs.
+    def follow(self, members: torch.Tensor, rows: int) -> None:
+        """Member of each batch row, [≥ rows] on the model's device, as it is when a pass runs.
 
         The same numbers to rounding: products with B are summed in float32 here.
         """
@@ -129,7 +131,7 @@ class Factored:
         if self._following:
             self._following = False
             for patch in self._patches:
-                perturbed.restore(patch.module)
+                restore(patch.module)
             self._hook()
 
     def __enter__(self) -> Factored:
