@@ -99,7 +99,7 @@ def test_members_that_are_not_held_are_refused():
         side.prepare(0, range(4))
 
 
-def run(family, scratch, way, rank=None, rows=9, device="cpu", **fields):
+def run(family, scratch, way, rank=None, rows=9, device="cpu", tasks=TASKS, stop=(), **fields):
     made = loaded(family, layers=3)
     made.model.to(device)
     es = ES(population=6, sigma=2**-5, rank=rank, evaluation=way, **fields)
@@ -107,8 +107,9 @@ def run(family, scratch, way, rank=None, rows=9, device="cpu", **fields):
     engine = transformers.TransformersEngine(made, max_batch=rows)
     started.check(engine, TASKS[0].prompt)
     done = {}
-    for batch in started.batches(TASKS):
-        found = engine.generate(batch.requests, Sampling(max_tokens=12), batch.population)
+    for batch in started.batches(tasks):
+        sampling = Sampling(max_tokens=12, stop=stop)
+        found = engine.generate(batch.requests, sampling, batch.population)
         for request, completion in found:
             done[request.key, request.member] = completion.token_ids, completion.logprobs
     rewards = {key: float(len(set(tokens))) for key, (tokens, _) in done.items()}
@@ -135,6 +136,21 @@ def test_a_run_is_the_same_however_members_are_evaluated(family, pipelined, tmp_
         for one, other in zip(first.parameters(), second.parameters(), strict=True):
             assert torch.equal(one, other)
     assert len({tokens for tokens, _ in alone.values()}) > 3
+
+
+@pytest.mark.parametrize("rows", [10, 20, 33, 100])
+def test_rows_that_are_over_take_no_other_rows_room(rows, tmp_path, monkeypatch):
+    tasks = [Task(str(index), ("theorem and", "p ∧ q → q", "h")[index % 3]) for index in range(11)]
+    changes = {"tasks": tasks, "stop": ("e", "a", "t"), "rows": rows}
+    alone, _ = run("llama", tmp_path / "alone", "materialised", **changes)
+    assert len({len(tokens) for tokens, _ in alone.values()}) > 6
+    monkeypatch.setattr(transformers, "PIPELINED", {"cpu"})
+    for stack in (2, 6):
+        beside, _ = run("llama", tmp_path / f"{stack}", "stacked", stack=stack, **changes)
+        assert beside.keys() == alone.keys()
+        for key, (tokens, logprobs) in alone.items():
+            assert beside[key][0] == tokens
+            assert beside[key][1] == pytest.approx(logprobs, abs=1e-4)
 
 
 @pytest.mark.gpu

@@ -41,9 +41,16 @@ class Batch:
         cache: RowCache,
     ) -> None:
         self.rows: list[Row] = []
+        self._over = 0
+        """How many of the rows are over, and only hold their slots."""
         self._homeless: list[Row] = []
         self._decoder, self._sampling = decoder, sampling
         self._population, self._cache = population, cache
+
+    @property
+    def alive(self) -> int:
+        """How many rows go on."""
+        return len(self.rows) - self._over
 
     def without_slot(self) -> list[Row]:
         """Take the rows that parted when no slot was left: they must be admitted again."""
@@ -53,6 +60,7 @@ class Batch:
     def admit(self, new: list[Row]) -> list[tuple[Request, Completion]]:
         """Run the new rows' prompts (and what they have written) and draw their next tokens."""
         budget = _PROMPT_TOKENS.get(self._decoder.device.type, 8192)
+        self._compact()
         slot = len(self.rows)
         self.rows += new
         if self._population is not None:
@@ -171,25 +179,36 @@ class Batch:
         return self._decoder.logits(hidden_RD[:, None])[:, 0]
 
     def _leave(self) -> list[tuple[Request, Completion]]:
-        """Take out the rows that are over; the last rows move into their slots."""
+        """Complete the rows that ended."""
         finished = self._over_without_slot()
-        reasons = [row.finished for row in self.rows]
-        done = [slot for slot, reason in enumerate(reasons) if reason]
-        if not done:
-            return finished
-        finished += [
-            each for slot in done for each in self._complete(self.rows[slot], reasons[slot])
-        ]
-        left = len(self.rows) - len(done)
-        targets = [slot for slot in done if slot < left]
-        sources = [slot for slot in range(left, len(self.rows)) if not reasons[slot]]
+        ended = []
+        for slot, row in enumerate(self.rows):
+            if not row.over and (reason := row.finished):
+                finished += self._complete(row, reason)
+                ended.append(slot)
+        if ended:
+            self._vacate(ended)
+        return finished
+
+    def _vacate(self, slots: list[int]) -> None:
+        """Take out the rows in these slots, which are over: here every row costs."""
+        self._over += len(slots)
+        self._compact()
+
+    def _compact(self) -> None:
+        """The last rows move into the slots of those that are over."""
+        if not self._over:
+            return
+        left = self.alive
+        targets = [slot for slot in range(left) if self.rows[slot].over]
+        sources = [slot for slot in range(left, len(self.rows)) if not self.rows[slot].over]
         if sources:
             length = max(self.rows[slot].position for slot in sources)
             self._move(sources, targets, length)
         for source, target in zip(sources, targets, strict=True):
             self.rows[target] = self.rows[source]
         del self.rows[left:]
-        return finished
+        self._over = 0
 
     def _move(self, sources: list[int], targets: list[int], length: int) -> None:
         """Copy rows to other slots, up to `length` positions."""

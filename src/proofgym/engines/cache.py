@@ -1,15 +1,17 @@
 """Keys and values of the rows being decoded, in preallocated blocks.
 
 Every row is a slot. Rows in use are always the first ones, so that attention reads a plain view;
-a row that finishes early is overwritten by the last one, or by a new row, and nothing else moves.
+the slot of one that finishes early is taken by the last one, and nothing else moves.
 Positions count from the start of the row's own prompt: no padding on the left, so a row's result
 does not depend on how long its neighbours are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -63,12 +65,17 @@ class RowCache:
     def move(self, sources: list[int], targets: list[int], length: int) -> None:
         """Copy rows to other slots, up to `length` positions."""
         for block in self._blocks.values():
-            source_N = torch.tensor(sources, device=block.device)
-            target_N = torch.tensor(targets, device=block.device)
+            source_N, target_N = (sent(it, block.device) for it in (sources, targets))
             used = block[:, :, :, :length]
             one = len(sources) * length * block.shape[2] * block.shape[4] * block.element_size()
             for part in used.split(max(1, _MOVED // max(1, one))):
                 part[:, target_N] = part[:, source_N]
+
+
+def sent(values: Sequence[int] | np.ndarray, device: torch.device) -> Tensor:
+    """On its way to the device. From memory that is not pinned, a GPU would first have to finish
+    what it is doing."""
+    return torch.tensor(values, pin_memory=device.type == "cuda").to(device, non_blocking=True)
 
 
 class StepCache:

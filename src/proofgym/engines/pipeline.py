@@ -1,7 +1,9 @@
 """Decodes while the host reads: each step is launched before the last one's tokens are looked at.
 
-A row that ends is noticed one step late, and that step's token for it is dropped. Which tokens
-come out does not change: draws depend on the row and the position alone.
+A row that ends is noticed one step late, and keeps its slot: steps are made for some numbers of
+rows only, so that a slot more costs nothing until fewer would do, while moving rows holds up the
+steps. What is drawn for rows that are over is dropped. Which tokens come out does not change: draws
+depend on the row and the position alone.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ class Pipeline(Batch):
         self._streams_R = np.zeros(rows, np.uint64)
         self._prompts_R = np.zeros(rows, np.int64)
         self._most_R = np.zeros(rows, np.int64)
+        """Tokens to draw for each row at most; 0 once it is over."""
         self._drawn_R = np.zeros(rows, np.int64)
         """Tokens of each row, those under way included."""
         self._under_way: tuple[list[Row], Drawn] | None = None
@@ -39,23 +42,23 @@ class Pipeline(Batch):
         if before is None:
             return []
         rows, drawn = before
-        tokens, logprobs = drawn.wait(len(rows))
-        if not np.isfinite(logprobs).all():
+        taken = [it for it in zip(rows, *drawn.wait(len(rows)), strict=True) if not it[0].over]
+        if not np.isfinite([logprob for _, _, logprob in taken]).all():
             raise EngineError(self.DIVERGED)
-        for row, token, logprob in zip(rows, tokens, logprobs, strict=True):
-            if not row.over:
-                row.token_ids.append(token)
-                row.logprobs[0].append(logprob)
+        for row, token, logprob in taken:
+            row.token_ids.append(token)
+            row.logprobs[0].append(logprob)
         return self._leave()
 
     def _launch(self) -> tuple[list[Row], Drawn] | None:
         count = len(self.rows)
         drawn_N = self._drawn_R[:count]
-        if not (drawn_N < self._most_R[:count]).any():
+        going_N = drawn_N < self._most_R[:count]
+        if not going_N.any():
             return None
-        span = int((self._prompts_R[:count] + drawn_N).max())
+        span = int((self._prompts_R[:count] + drawn_N)[going_N].max())
         under_way = self._steps.launch(uniforms(self._streams_R[:count], drawn_N), span)
-        drawn_N += 1
+        drawn_N += going_N
         return list(self.rows), under_way
 
     def _draw(self, rows: list[Row], hidden_ND: Tensor) -> None:
@@ -73,6 +76,14 @@ class Pipeline(Batch):
             [row.position for row in rows],
             [row.member for row in rows],
         )
+
+    def _vacate(self, slots: list[int]) -> None:
+        """The rows in these slots are over; the others move where that makes for smaller steps."""
+        # Populations have made room for all rows that are in slots: none has come since `expect`.
+        self._over += len(slots)
+        self._most_R[slots] = 0
+        if self._steps.bucket(self.alive) < self._steps.bucket(len(self.rows)):
+            self._compact()
 
     def _move(self, sources: list[int], targets: list[int], length: int) -> None:
         # The step under way has written one position more.

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from proofgym.engines.cache import RowCache
+from proofgym.engines.cache import RowCache, sent
 from proofgym.engines.decoder import Decoder, draw
 from proofgym.engines.engine import Population
 from proofgym.types import Sampling
@@ -95,13 +95,12 @@ class Steps:
             (self._positions_R, positions),
             (self._members_R, members),
         ):
-            state[first:end] = torch.tensor(values, device=state.device)
+            state[first:end] = sent(values, state.device)
 
     def move(self, sources: list[int], targets: list[int], length: int) -> None:
         """Copy rows, with `length` positions of their cache, to other slots."""
         self.cache.move(sources, targets, length)
-        source_N = torch.tensor(sources, device=self._newest_R.device)
-        target_N = torch.tensor(targets, device=self._newest_R.device)
+        source_N, target_N = (sent(it, self._newest_R.device) for it in (sources, targets))
         for state in (self._newest_R, self._positions_R, self._members_R):
             state[target_N] = state[source_N]
 
@@ -110,10 +109,9 @@ class Steps:
         positions [0, span)."""
         count = len(uniforms_N)
         cuda = self._newest_R.is_cuda
-        draws = torch.from_numpy(uniforms_N)
-        self._uniforms_R[:count].copy_(draws.pin_memory() if cuda else draws, non_blocking=cuda)
+        self._uniforms_R[:count] = sent(uniforms_N, self._uniforms_R.device)
         if cuda:
-            self._replay(self._bucket(count), self._reach(span))
+            self._replay(self.bucket(count), self._reach(span))
         else:
             self._step(count, span)
         if not cuda:
@@ -126,7 +124,7 @@ class Steps:
         done.record()
         return Drawn(tokens, logprobs, done)
 
-    def _bucket(self, count: int) -> int:
+    def bucket(self, count: int) -> int:
         """The fewest rows, of those that graphs are made for, that hold `count`."""
         rows = self.cache.rows
         while rows // 2 >= max(count, FEWEST):

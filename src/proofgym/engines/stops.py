@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
+
+_TAILS = 2**16
+"""Ends of completions of which it is kept whether they hold a stop string: many write the same."""
 
 
 def end_tokens(model: Any, tokenizer: Any) -> frozenset[int]:
@@ -33,15 +37,19 @@ class Stops:
         longest = max((len(text.encode()) for text in self._strings), default=0)
         self._window = longest + 4
         self._may_complete: dict[int, bool] = {}
+        self._stopped = lru_cache(_TAILS)(self._holds_stop)
 
     def ended(self, token_ids: Sequence[int]) -> bool:
         """Whether the newest token ends the completion."""
         if token_ids[-1] in self._ends:
             return True
         if self._strings and self._could_complete(token_ids[-1]):
-            tail = self._decode(token_ids[-self._window :])
-            return any(text in tail for text in self._strings)
+            return self._stopped(tuple(token_ids[-self._window :]))
         return False
+
+    def _holds_stop(self, token_ids: tuple[int, ...]) -> bool:
+        text = self._decode(token_ids)
+        return any(stop in text for stop in self._strings)
 
     def _could_complete(self, token: int) -> bool:
         """Whether a stop string can end inside this token: most cannot, and cost no decoding."""

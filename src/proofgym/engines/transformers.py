@@ -1,8 +1,8 @@
 """The embedded engine: samples from a transformers causal LM on CPU or one GPU.
 
-One batch of rows decodes together. A row that ends leaves at once and a waiting request takes its
-place, so short completions never wait for long ones. Requests with the same prompt (and, below a
-population's first perturbed layer, the same prompt whatever the member) share one prompt pass.
+One batch of rows decodes together. A row that ends is answered at once and a waiting request takes
+its place, so short completions never wait for long ones. Requests with the same prompt (and, below
+a population's first perturbed layer, the same prompt whatever the member) share one prompt pass.
 Where members differ only above the decoder layers, those with the same draws are one row until
 they part: a population then costs little more than one model.
 
@@ -102,19 +102,20 @@ class TransformersEngine:
         while True:
             self.steps_done += 1
             if feed is not None:
-                more = feed.take(wait=not (waiting or batch.rows))
+                more = feed.take(wait=not (waiting or batch.alive))
                 feed = None if more is None else feed
                 if more:
                     waiting.add(more)
                     self._check_feed(waiting.longest, length)
-            if not waiting and not batch.rows:
+            if not waiting and not batch.alive:
                 if feed is None:
                     return
                 continue
             new = []
-            if len(waiting) >= wave or steps >= _PATIENCE or feed is None or not batch.rows:
-                room = limit - sum(map(share, batch.rows))
-                new = waiting.take(room, wave if batch.rows else 0)
+            patient = feed is not None and steps < _PATIENCE and batch.alive
+            if waiting and (len(waiting) >= wave or not patient):
+                room = limit - sum(share(row) for row in batch.rows if not row.over)
+                new = waiting.take(room, wave if batch.alive else 0)
             steps = 0 if new else steps + 1
             with _boundary(self.max_batch):
                 finished = batch.admit(new) if new else batch.step()
