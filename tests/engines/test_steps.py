@@ -6,6 +6,7 @@ import pytest
 import torch
 from tiny_models import build_model
 
+from proofgym.engines import decoder as decoder_module
 from proofgym.engines.cache import RowCache
 from proofgym.engines.decoder import Decoder, _step_layer, draw
 from proofgym.engines.steps import Steps
@@ -18,9 +19,16 @@ def decoder() -> Decoder:
     return Decoder(build_model(head_dim=64).bfloat16())
 
 
-def test_no_size_is_compiled_twice(decoder: Decoder, pipelined: bool) -> None:
+@pytest.mark.parametrize("by_kernel", [False, True])
+def test_no_size_is_compiled_twice(
+    decoder: Decoder, by_kernel: bool, pipelined: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if not pipelined:
         return
+    sizes = [(8, 64), (128, 128), (96, 192), (128, 256)]
+    if by_kernel:
+        monkeypatch.setattr(decoder_module, "BY_KERNEL", {"cpu"})
+        sizes = [(8, 64), (24, 128)]  # as an interpreter has time for
     torch._dynamo.reset()
     compiled = []
 
@@ -31,7 +39,7 @@ def test_no_size_is_compiled_twice(decoder: Decoder, pipelined: bool) -> None:
     decoder.step_layer = torch.compile(_step_layer, dynamic=True, backend=backend)
     decoder.draw = torch.compile(draw, dynamic=True, backend=backend)
     prompt = torch.zeros(1, 2, 5, 64, dtype=torch.bfloat16)
-    for rows, length in ((8, 64), (128, 128), (96, 192), (128, 256)):
+    for rows, length in sizes:
         cache = RowCache(rows, length, len(decoder.layers))
         for layer in range(len(decoder.layers)):
             cache.fill(layer, 0, prompt, prompt)

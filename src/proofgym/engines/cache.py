@@ -23,8 +23,9 @@ _MOVED = 2**28
 
 
 class RowCache:
-    """`keys[layer]` and `values[layer]` are (rows, heads, length, head_dim), in one block for all
-    of the model's `layers` where these are of one shape, as they are in most models."""
+    """`keys[layer]` and `values[layer]` are (rows, heads, length, head_dim). All of the model's
+    `layers` have them in one block of keys and one of values where they are of one shape, as in
+    most models. Two blocks, since a compiler copies what it is given twice before it writes."""
 
     def __init__(self, rows: int, length: int, layers: int) -> None:
         self.rows = rows
@@ -46,21 +47,20 @@ class RowCache:
 
     def fill(self, layer: int, first: int, keys: Tensor, values: Tensor) -> None:
         """Put whole prompts (N, heads, prompt, head_dim) into the slots from `first` on."""
-        for number, (blocks, new) in enumerate(((self.keys, keys), (self.values, values))):
-            if layer not in blocks:
-                blocks[layer] = self._block(new)[2 * layer + number]
-            blocks[layer][first : first + len(new), :, : new.shape[2]] = new
+        for kind, mine, new in (("keys", self.keys, keys), ("values", self.values, values)):
+            if layer not in mine:
+                mine[layer] = self._block(kind, new)[layer]
+            mine[layer][first : first + len(new), :, : new.shape[2]] = new
 
-    def _block(self, like: Tensor) -> Tensor:
-        """(2 · layers, rows, heads, length, head_dim) for keys or values like these."""
+    def _block(self, kind: str, like: Tensor) -> Tensor:
+        """(layers, rows, heads, length, head_dim) for keys or values like these."""
         heads, width = like.shape[1], like.shape[3]
-        block = self._blocks.get((heads, width, like.dtype))
-        if block is None:
+        key = kind, heads, width, like.dtype
+        if key not in self._blocks:
             slots = self.rows + 1, heads, self.length + _SPARE, width
-            # Zeros, since attention multiplies masked values by 0 and 0 * nan is nan.
-            block = like.new_zeros(2 * self._layers, *slots)
-            self._blocks[heads, width, like.dtype] = block
-        return block
+            # Zeros, since attention may multiply masked values by 0, and 0 * nan is nan.
+            self._blocks[key] = like.new_zeros(self._layers, *slots)
+        return self._blocks[key]
 
     def move(self, sources: list[int], targets: list[int], length: int) -> None:
         """Copy rows to other slots, up to `length` positions."""
@@ -80,13 +80,16 @@ def sent(values: Sequence[int] | np.ndarray, device: torch.device) -> Tensor:
 
 class StepCache:
     """One layer of a `RowCache` in a decoding step. Stands in for a transformers `Cache`, of which
-    the attention modules only call `update`."""
+    the attention modules only call `update`. `later`: attention stores what is new."""
 
-    def __init__(self, keys: Tensor, values: Tensor, positions: Tensor) -> None:
-        self.keys, self.values, self.positions = keys, values, positions
+    def __init__(self, keys: Tensor, values: Tensor, positions: Tensor, later: bool) -> None:
+        self.keys, self.values, self.positions, self.later = keys, values, positions, later
 
     def update(self, keys: Tensor, values: Tensor, *_: Any, **__: Any) -> tuple:
-        """Store (N, heads, 1, head_dim), each row's at its position; all of the layer's view."""
+        """Store (N, heads, 1, head_dim), each row's at its position; all of the layer's view.
+        The new ones themselves, if attention is to store them."""
+        if self.later:
+            return keys, values
         slots = torch.arange(self.positions.shape[0], device=self.positions.device)
         self.keys[slots, :, self.positions] = keys[:, :, 0]
         self.values[slots, :, self.positions] = values[:, :, 0]

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from proofgym.engines.cache import PromptCache, RowCache, StepCache
-from proofgym.engines.grouped_attention import grouped_attention
+from proofgym.engines.grouped_attention import BY_KERNEL, grouped_attention
 from proofgym.engines.sampler import sample
 from proofgym.errors import EngineError
 from proofgym.products import fast_products
@@ -73,6 +73,11 @@ class Decoder:
             log.warning("decoding is not compiled and slower: %s", str(error).split("\n")[0])
 
     @property
+    def by_kernel(self) -> bool:
+        """Whether a row's attention ends where the row does, whatever the span of a step."""
+        return self.device.type in BY_KERNEL
+
+    @property
     def device(self) -> torch.device:
         return self.body.embed_tokens.weight.device
 
@@ -108,9 +113,7 @@ class Decoder:
         hidden_N1D = self.embed(ids_N[:, None])
         positions_N1 = positions_N[:, None]
         rotary = self.body.rotary_emb(hidden_N1D, positions_N1)
-        unseen_NS = torch.arange(span, device=ids_N.device) > positions_N1
-        mask_N11S = torch.zeros_like(unseen_NS, dtype=hidden_N1D.dtype)
-        mask_N11S = mask_N11S.masked_fill_(unseen_NS, float("-inf"))[:, None, None]
+        mask_N11S = None if self.by_kernel else _mask(positions_N1, span, hidden_N1D.dtype)
         with grouped_attention(self.config), fast_products(self._linears):
             for number, layer in enumerate(self.layers):
                 view = cache.view(number, len(ids_N), span)
@@ -126,6 +129,13 @@ class Decoder:
             return self.head(self.body.norm(hidden_NTD))
 
 
+def _mask(positions_N1: Tensor, span: int, dtype: torch.dtype) -> Tensor:
+    """(N, 1, 1, S) to add to scores: 0 up to each row's position, -inf beyond."""
+    unseen_NS = torch.arange(span, device=positions_N1.device) > positions_N1
+    mask_NS = torch.zeros_like(unseen_NS, dtype=dtype)
+    return mask_NS.masked_fill_(unseen_NS, float("-inf"))[:, None, None]
+
+
 def _run(
     layer: Any,
     cache_name: str,
@@ -134,6 +144,7 @@ def _run(
     positions_NT: Tensor,
     rotary: tuple[Tensor, Tensor],
     cache: Any,
+    **attention: Any,
 ) -> Tensor:
     """Hidden states (N, T, D) after one layer."""
     output = layer(
@@ -143,6 +154,7 @@ def _run(
         position_embeddings=rotary,
         use_cache=True,
         **{cache_name: cache},
+        **attention,
     )
     return output[0] if isinstance(output, tuple) else output  # before 4.54
 
@@ -151,7 +163,7 @@ def _step_layer(
     layer: Any,
     cache_name: str,
     hidden_N1D: Tensor,
-    mask_N11S: Tensor,
+    mask_N11S: Tensor | None,
     positions_N: Tensor,
     rotary: tuple[Tensor, Tensor],
     keys_NKSH: Tensor,
@@ -159,8 +171,11 @@ def _step_layer(
 ) -> Tensor:
     """One layer of a decoding step. A function of tensors and the layer's own, so that compiled
     once it serves every layer."""
-    cache = StepCache(keys_NKSH, values_NKSH, positions_N)
-    return _run(layer, cache_name, hidden_N1D, mask_N11S, positions_N[:, None], rotary, cache)
+    cache = StepCache(keys_NKSH, values_NKSH, positions_N, later=mask_N11S is None)
+    positions_N1 = positions_N[:, None]
+    return _run(
+        layer, cache_name, hidden_N1D, mask_N11S, positions_N1, rotary, cache, step_cache=cache
+    )
 
 
 def draw(

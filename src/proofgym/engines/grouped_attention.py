@@ -3,7 +3,7 @@
 The query heads that share a key head are its queries: nothing is repeated, where transformers
 copies keys and values once for each of them whenever there is a mask. On a CPU in float32 two
 products and a softmax between them are up to twice as fast as torch's fused attention, which is
-made for many queries; in narrower dtypes they would round the scores.
+made for many queries; in narrower dtypes they would round the scores. A GPU has a kernel for it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
+from proofgym.engines.cache import StepCache
+
 _NAME = "proofgym_grouped"
+BY_KERNEL = {"cuda"}
+"""Devices on which a kernel stores what is new and attends."""
 
 
 @contextmanager
@@ -38,22 +42,38 @@ def _attend(
     query: Tensor,
     key: Tensor,
     value: Tensor,
-    attention_mask: Tensor,
+    attention_mask: Tensor | None,
+    step_cache: StepCache,
     scaling: float | None = None,
     **_: Any,
 ) -> tuple[Tensor, None]:
-    """query (N, H, 1, D), key and value (N, K, S, D), mask (N, 1, 1, S): (N, 1, H, D).
+    """query (N, H, 1, D), key and value (N, K, S, D), mask (N, 1, 1, S): (N, 1, H, D). Without a
+    mask key and value are the new ones, S = 1, for the kernel to store.
 
     Heads h = k·H/K … share key head k, as `repeat_kv` has it.
     """
     rows, heads, width = query.shape[0], query.shape[1], query.shape[3]
     groups = query.reshape(rows, key.shape[1], -1, width)
-    attend = _products if query.is_cpu and query.dtype == torch.float32 else _fused
-    attended = attend(groups, key, value, attention_mask, scaling or width**-0.5)
+    scale = scaling or width**-0.5
+    if attention_mask is None:
+        attended = _by_kernel(groups, key[:, :, 0], value[:, :, 0], step_cache, scale)
+    else:
+        attend = _products if query.is_cpu and query.dtype == torch.float32 else _fused
+        attended = attend(groups, key, value, attention_mask, scale)
     return attended.reshape(rows, 1, heads, width), None
 
 
-def _fused(groups: Tensor, key: Tensor, value: Tensor, mask: Tensor, scaling: float) -> Tensor:
+def _by_kernel(
+    groups: Tensor, key: Tensor, value: Tensor, cache: StepCache, scaling: float
+) -> Tensor:
+    from proofgym.engines.decode_attention import attend_new
+
+    return attend_new(groups, key, value, cache.keys, cache.values, cache.positions, scaling)
+
+
+def _fused(
+    groups: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scaling: float
+) -> Tensor:
     return scaled_dot_product_attention(groups, key, value, attn_mask=mask, scale=scaling)
 
 

@@ -2,8 +2,8 @@
 
 A step reads each row's newest token and position, runs the model, draws the next token and puts it
 where the following step looks for it: a step needs nothing from the host but its draws. Launching
-its thousand kernels one by one takes longer than running them; captured once as a CUDA graph for a
-number of rows and a span of positions, they are launched together.
+hundreds of kernels one by one takes longer than running them; captured once as a CUDA graph for a
+number of rows, they are launched together.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ from proofgym.types import Sampling
 
 FEWEST = 8
 """Graphs are made for all rows, half of them, and so on, but not for fewer."""
-_SHORTEST = 64
-"""Graphs are made for spans of so many positions, twice as many, and so on."""
 _LOGITS = 2**28
 _MEMBERS = 8192
 """The rows' members are kept in a tensor of a multiple of this size: a compiler may take it, as
@@ -72,7 +70,7 @@ class Steps:
         self._fused = population is None or population.compilable
         if self._fused and self._newest_R.is_cuda:
             decoder.compile()
-        self._captured: dict[tuple[int, int, int], torch.cuda.CUDAGraph] = {}
+        self._captured: dict[tuple[int, int], torch.cuda.CUDAGraph] = {}
         self._pool: Any = None
 
     def fit(
@@ -105,17 +103,15 @@ class Steps:
             state[target_N] = state[source_N]
 
     def launch(self, uniforms_N: np.ndarray, span: int) -> Drawn:
-        """Start one step of the first rows, with a uniform draw for each; attention sees
-        positions [0, span)."""
+        """Start one step of the first rows, with a uniform draw for each; the newest of their
+        positions is below `span`."""
         count = len(uniforms_N)
         cuda = self._newest_R.is_cuda
         self._uniforms_R[:count] = sent(uniforms_N, self._uniforms_R.device)
-        if cuda:
-            self._replay(self.bucket(count), self._reach(span))
-        else:
-            self._step(count, span)
         if not cuda:
+            self._step(count, self.cache.length if self._decoder.by_kernel else span)
             return Drawn(self._tokens_R[:count].clone(), self._logprobs_R[:count].clone(), None)
+        self._replay(self.bucket(count))
         tokens, logprobs = (
             torch.empty(count, dtype=it.dtype, pin_memory=True).copy_(it[:count], non_blocking=True)
             for it in (self._tokens_R, self._logprobs_R)
@@ -130,12 +126,6 @@ class Steps:
         while rows // 2 >= max(count, FEWEST):
             rows //= 2
         return rows
-
-    def _reach(self, span: int) -> int:
-        reach = _SHORTEST
-        while reach < span:
-            reach *= 2
-        return min(reach, self.cache.length)
 
     @torch.no_grad()
     def _step(self, rows: int, span: int) -> None:
@@ -167,11 +157,11 @@ class Steps:
         self._newest_R[:rows] = self._tokens_R[:rows]
         self._positions_R[:rows] = positions + 1
 
-    def _replay(self, rows: int, span: int) -> None:
-        key = rows, span, 0 if self.population is None else self.population.layout
+    def _replay(self, rows: int) -> None:
+        key = rows, 0 if self.population is None else self.population.layout
         graph = self._captured.get(key)
         if graph is None:
-            graph = self._captured[key] = self._capture(rows, span)
+            graph = self._captured[key] = self._capture(rows, self.cache.length)
         graph.replay()
 
     def _capture(self, rows: int, span: int) -> torch.cuda.CUDAGraph:
