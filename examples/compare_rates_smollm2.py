@@ -1,5 +1,5 @@
 """How the learning rates of compare_smollm2.py are chosen: three for each update rule, one seed,
-the same number of tokens, by the training reward. Needs a GPU.
+the same number of tokens, by success on the training theorems. Needs a GPU.
 
 proofgym compare examples/compare_rates_smollm2.py --dry-run
 """
@@ -35,7 +35,8 @@ comparison = Comparison(
         },
     },
     seeds=(100,),
-    budget=Budget(tokens=150_000),
+    budget=Budget(tokens=300_000),
     at=(0, 1),
     samples=1,
+    probes={"training": comparison.probes["training"]},
 )

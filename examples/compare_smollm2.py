@@ -22,8 +22,9 @@ from proofgym import (
 )
 from proofgym.tasks import countdown, lean_core
 
+TASKS = lean_core("train", difficulty=(1, 4))
 SMALL = {"prompts": 32, "population": 32, "sigma": 2**-7, "learning_rate": 2**-9}
-GROUPS = {"prompts": 32, "group": 16, "micro_tokens": 4096}
+GROUPS = {"prompts": 32, "group": 16, "micro_tokens": 8192}
 NUMBERS = {"min_numbers": 2, "max_numbers": 2, "max_value": 10, "min_target": 2, "max_target": 20}
 OTHER = countdown(size=100, config=NUMBERS)
 
@@ -31,7 +32,7 @@ comparison = Comparison(
     name="smollm2",
     job=Job(
         model=Model("smollm2-135m", adapter="lean_core", dtype="bfloat16"),
-        tasks=lean_core("train", difficulty=(1, 4)),
+        tasks=TASKS,
         evaluation=lean_core("heldout"),
         reward=Lean(timeout=10),
         algorithm=ES(**SMALL),
@@ -47,10 +48,11 @@ comparison = Comparison(
         "permuted": {"control": "permuted"},
     },
     seeds=(0, 1, 2),
-    budget=Budget(tokens=500_000),
+    budget=Budget(tokens=1_700_000),
     at=(0, 0.5, 1),
-    samples=4,
+    samples=8,
     probes={
+        "training": Probe(TASKS, Lean(timeout=10), samples=8),
         "countdown": Probe(OTHER, Reasoning(), samples=4),
         "instructions": Likelihood(OTHER),  # sees a loss where success is 0 already
     },

@@ -23,6 +23,6 @@ sweep = Sweep(
     seeds=(0,),
     budget=Budget(tokens=500_000),
     at=(0, 0.5, 1),
-    samples=4,
+    samples=8,
     probes=comparison.probes,
 )

@@ -22,7 +22,7 @@ from proofgym.types import Completion, Request, Sampling
 _PROMPT_TOKENS = {"cpu": 2048, "cuda": 65536}
 #: Most logits computed at once: a row of many members has as many times the vocabulary. On a CPU
 #: 24 MB, which malloc keeps: larger blocks come as new pages every time.
-_LOGITS = {"cpu": 3 * 2**21, "cuda": 2**24}
+_LOGITS = {"cpu": 3 * 2**21, "cuda": 2**26}
 
 
 class Batch:
