@@ -42,6 +42,13 @@ if TYPE_CHECKING:
 # It is read when torch is loaded, so it must be set before.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
+# oneDNN, and torch above it, each keep the code made for the last 1024 shapes of a product: 0.4 MB
+# a shape, and the heap cannot give back what is freed between. Nearly every decoding step has
+# another number of rows, and with that new shapes: the demo took 2 GB instead of 1. So many suffice
+# for a step. Both are read at the first product, so they must be set before.
+for _cache in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):
+    os.environ.setdefault(_cache, "64")
+
 _HOME = {
     "ES": "proofgym.algorithms.es",
     "GRPO": "proofgym.algorithms.grpo",
