@@ -75,7 +75,10 @@ class RowCache:
 def sent(values: Sequence[int] | np.ndarray, device: torch.device) -> Tensor:
     """On its way to the device. From memory that is not pinned, a GPU would first have to finish
     what it is doing."""
-    return torch.tensor(values, pin_memory=device.type == "cuda").to(device, non_blocking=True)
+    made = torch.tensor(values)
+    if device.type == "cuda":
+        made = made.pin_memory()
+    return made.to(device, non_blocking=True)
 
 
 class StepCache:
