@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
+from proofgym.comparison.gpus import Gpus, wanted
 from proofgym.comparison.plan import PlannedRun
 from proofgym.comparison.worker import HOPELESS, work
 from proofgym.progress import Progress
@@ -33,6 +34,7 @@ class _Running:
     run: PlannedRun
     process: BaseProcess
     began: float
+    gpus: tuple[str, ...]
 
 
 class Runner:
@@ -50,6 +52,7 @@ class Runner:
         self._overrides, self._retries = overrides, retries
         self._tries = {run.id: 0 for run in runs}
         self._running: list[_Running] = []
+        self._gpus = Gpus()
         self.failed: list[PlannedRun] = []
         """Those that were given up."""
 
@@ -72,19 +75,21 @@ class Runner:
     def _start(self, run: PlannedRun) -> None:
         self._tries[run.id] += 1
         run.path.parent.mkdir(parents=True, exist_ok=True)
+        gpus = self._gpus.take(wanted(run.job.cluster))
         process = _SERVER.Process(
             target=work,
-            args=(self._file, self._overrides, self._directory, run.id, _log(run).resolve()),
+            args=(self._file, self._overrides, self._directory, run.id, _log(run).resolve(), gpus),
             name=run.id,
         )
         process.start()
-        self._running.append(_Running(run, process, time.time()))
+        self._running.append(_Running(run, process, time.time(), gpus))
 
     def _ended(self) -> list[PlannedRun]:
         """Take note of processes that ended; returns runs to be started again."""
         again = []
         for item in [it for it in self._running if not it.process.is_alive()]:
             self._running.remove(item)
+            self._gpus.give_back(item.gpus)
             run, code = item.run, item.process.exitcode
             error = "" if run.finished else _last_line(_log(run)) or f"ended with {code}"
             self._note(item, error)

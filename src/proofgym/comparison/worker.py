@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from proofgym.comparison.gpus import VISIBLE
 from proofgym.errors import ConfigError, ProofgymError, TaskError
 
 HOPELESS = 3
@@ -20,8 +21,18 @@ HOPELESS = 3
 _F_SETSIG = 10  # of Linux's fcntl.h; the module fcntl has no name for it
 
 
-def work(file: Path, overrides: Sequence[str], directory: Path, name: str, log: Path) -> None:
-    """The process: start or continue the run `name`; everything it prints goes to `log`."""
+def work(
+    file: Path,
+    overrides: Sequence[str],
+    directory: Path,
+    name: str,
+    log: Path,
+    gpus: Sequence[str],
+) -> None:
+    """The process: start or continue the run `name`; everything it prints goes to `log`. It sees
+    `gpus` alone, if any are named."""
+    if gpus:
+        os.environ[VISIBLE] = ",".join(gpus)
     os.setsid()  # Ctrl-C comes from the parent, once
     signal.signal(signal.SIGINT, signal.default_int_handler)
     _end_with_parent()
