@@ -2,8 +2,9 @@
 
     python benchmarks/rebuild.py [--evaluate rank1-quarter-seed0] [--samples 1]
 
-`histories/` holds runs of SmolLM2-135M on an H200 (`results.json` has their settings' outcomes, and
-`es-arms/` is a comparison's directory with its runs, without their attempts).
+`histories/` holds runs of SmolLM2-135M on an H200: `results.json` has the outcomes of those that
+lie beside it, and each folder is a comparison's, with its runs of Evolution Strategies, without
+their attempts.
 Each is replayed from base weights and adapter, and the digest of its weights is compared with the
 one that the GPU reported, if it did. One is then evaluated on the held-out theorems.
 The last line is JSON: `histories`, `compared` (with a digest of the GPU), `equal` of those,
@@ -62,18 +63,19 @@ class Arm:
 
 
 def arms(known: dict[str, Any]) -> Iterator[Arm]:
-    """Those of `results.json`, then those of the comparison."""
+    """Those of `results.json`, then those of the comparisons."""
     base = np.array(known["base"]["heldout"])
     for name, arm in known["arms"].items():
         trained = np.array(arm["heldout"])
         yield Arm(name, FOLDER / f"{name}.pges", "float32", base, trained, arm["digest"], None)
-    for file in sorted((FOLDER / "es-arms" / "runs").glob("*/events.jsonl")):
+    for file in sorted(FOLDER.glob("*/runs/*/events.jsonl")):
         place, events = file.parent, [json.loads(it) for it in file.read_text().splitlines()]
         if events[-1].get("reason") == "finished":
             points = [it for it in events if it["event"] == "evaluation"]
             first, last = (np.array(it["passed"]) / it["scored"] for it in (points[0], points[-1]))
             digest = events[-1].get("weights")
-            yield Arm(place.name, place / "history.pges", "bfloat16", first, last, None, digest)
+            name = f"{place.parent.parent.name}/{place.name}"
+            yield Arm(name, place / "history.pges", "bfloat16", first, last, None, digest)
 
 
 def main() -> None:
@@ -86,7 +88,7 @@ def main() -> None:
         dtype: load_model(known["model"], adapter=known["adapter"], dtype=dtype)
         for dtype in ("float32", "bfloat16")
     }
-    print(f"{'arm':28s} {'its':>4s} {'KB':>5s} {'replay':>7s} {'equal':>6s}  held-out, change")
+    print(f"{'arm':52s} {'its':>4s} {'KB':>5s} {'replay':>7s} {'equal':>6s}  held-out, change")
     found: list[bool | None] = []
     seconds, sizes, weights, score, gpu = 0.0, 0, 0, None, None
     for arm in arms(known):
@@ -106,7 +108,7 @@ def main() -> None:
         seconds, sizes = seconds + spent, sizes + size
         weights += sum(tensor.nbytes for tensor in one.model.parameters())
         print(
-            f"{arm.name:28s} {record.iterations:4d} {size / 1000:5.0f} {spent:6.1f}s "
+            f"{arm.name:52s} {record.iterations:4d} {size / 1000:5.0f} {spent:6.1f}s "
             f"{'-' if found[-1] is None else str(found[-1]):>6s}  "
             f"{arm.trained.mean():.1%}, {bootstrap_mean(arm.trained - arm.base)}",
             flush=True,

@@ -35,7 +35,7 @@ comparison = Comparison(
         },
     },
     seeds=(100,),
-    budget=Budget(tokens=300_000),
+    budget=Budget(tokens=250_000),
     at=(0, 1),
     samples=1,
     probes={"training": comparison.probes["training"]},

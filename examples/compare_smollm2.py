@@ -1,5 +1,5 @@
-"""ES and GRPO on SmolLM2-135M for the same number of generated tokens, with two controls. Needs a
-GPU.
+"""ES and GRPO on SmolLM2-135M for the same number of generated tokens, with two controls; rates as
+compare_rates_smollm2.py found them. Needs a GPU.
 
 proofgym compare examples/compare_smollm2.py --dry-run
 """
@@ -40,19 +40,23 @@ comparison = Comparison(
         cluster=Local(max_batch=1024),
     ),
     variants={
-        "ES, full rank": {"algorithm.rank": None},
+        "ES, full rank": {"algorithm.rank": None, "algorithm.learning_rate": 2**-8},
         "ES, rank 1": {},
-        "GRPO, all weights": {"algorithm": GRPO(**GROUPS, learning_rate=5e-6)},
-        "GRPO, LoRA": {"algorithm": GRPO(**GROUPS, learning_rate=8e-4, lora=LoRA(rank=16))},
-        "supervised": {"algorithm": Supervised(prompts=32, learning_rate=2e-5)},
-        "permuted": {"control": "permuted"},
+        "GRPO, all weights": {"algorithm": GRPO(**GROUPS, learning_rate=2e-5)},
+        "GRPO, LoRA": {"algorithm": GRPO(**GROUPS, learning_rate=3e-4, lora=LoRA(rank=16))},
+        "supervised": {"algorithm": Supervised(prompts=32, learning_rate=8e-5)},
+        "permuted": {
+            "algorithm.rank": None,
+            "algorithm.learning_rate": 2**-8,
+            "control": "permuted",
+        },
     },
     seeds=(0, 1, 2),
-    budget=Budget(tokens=1_700_000),
+    budget=Budget(tokens=500_000),
     at=(0, 0.5, 1),
-    samples=8,
+    samples=4,
     probes={
-        "training": Probe(TASKS, Lean(timeout=10), samples=8),
+        "training": Probe(TASKS, Lean(timeout=10), samples=4),
         "countdown": Probe(OTHER, Reasoning(), samples=4),
         "instructions": Likelihood(OTHER),  # sees a loss where success is 0 already
     },

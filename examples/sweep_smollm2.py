@@ -21,8 +21,8 @@ sweep = Sweep(
         },
     },
     seeds=(0,),
-    budget=Budget(tokens=500_000),
+    budget=Budget(tokens=250_000),
     at=(0, 0.5, 1),
-    samples=8,
+    samples=4,
     probes=comparison.probes,
 )

@@ -29,6 +29,7 @@ from proofgym import own_model, quantised
 from proofgym.adapter import merge, read_adapter
 from proofgym.catalogue import OWN, PACKAGED
 from proofgym.errors import ModelError, nearest, no_file, no_folder
+from proofgym.memory import saying_when_full
 from proofgym.model_cache import DEQUANTISED, gguf_directory, packaged_directory, recorded
 
 _DTYPES = {
@@ -98,8 +99,11 @@ def load_model(
             f"{source} in {dtype} has weights digest {loaded_digest}, expected {digest}; "
             "use the model, adapter and dtype that the digest was made with"
         )
+    full = f"{source}: out of memory on {device}; what else is there may take most of it"
+    with saying_when_full(ModelError(full)):
+        model.to(device)
     return LoadedModel(
-        model.to(device),
+        model,
         tokenizer,
         loaded_digest,
         base_digest,

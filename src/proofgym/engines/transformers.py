@@ -28,6 +28,7 @@ from proofgym.engines.steps import FEWEST, Steps
 from proofgym.engines.stops import end_tokens
 from proofgym.engines.waiting import Waiting, share
 from proofgym.errors import EngineError
+from proofgym.memory import saying_when_full
 from proofgym.types import Completion, Request, Sampling
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 _PATIENCE = 8
 _KEPT = 3
 """How many caches, with their graphs, are kept for later calls, if they take no more than this
-share of a GPU's memory; the last one is in any case."""
+share of a GPU's memory, nor half of what others left; the last one is in any case."""
 _KEPT_SHARE = 0.1
 PIPELINED = {"cuda"}
 """Devices on which a step is launched before the last one's tokens are looked at."""
@@ -135,7 +136,8 @@ class TransformersEngine:
             self._kept.remove(steps)
         else:
             if sum(it.cache.size for it in self._kept) > self._may_keep():
-                self._kept.clear()  # give their memory back first
+                self._kept.clear()
+                torch.cuda.empty_cache()  # another process may need it
             cache = RowCache(rows, _rounded(length + 1), len(self._decoder.layers))
             steps = Steps(self._decoder, cache, sampling, population)
         yield steps
@@ -145,7 +147,8 @@ class TransformersEngine:
         """Bytes of caches that may be kept beside one that is in use."""
         if self._decoder.device.type != "cuda":
             return 0.0
-        return _KEPT_SHARE * torch.cuda.get_device_properties(self._decoder.device).total_memory
+        free, total = torch.cuda.mem_get_info(self._decoder.device)
+        return min(_KEPT_SHARE * total, free / 2)
 
     @torch.no_grad()
     def score(self, prompt_ids: Sequence[int], token_ids: Sequence[int]) -> tuple[float, ...]:
@@ -184,13 +187,11 @@ def _rounded(length: int) -> int:
 @contextmanager
 def _boundary(max_batch: int) -> Iterator[None]:
     """Everything that torch raises becomes an EngineError that says what to do."""
+    advice = f"out of memory; lower max_batch (now {max_batch}) or Sampling.max_tokens"
     try:
-        yield
+        with saying_when_full(EngineError(advice)):
+            yield
     except EngineError:
         raise
-    except torch.OutOfMemoryError as error:
-        raise EngineError(
-            f"out of memory; lower max_batch (now {max_batch}) or Sampling.max_tokens"
-        ) from error
     except (RuntimeError, ValueError, IndexError, TypeError, KeyError) as error:
         raise EngineError(f"generation failed: {error}") from error

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from proofgym.errors import EngineError
+from proofgym.memory import saying_when_full
 from proofgym.products import fast_products
 from proofgym.trainer.rows import lay_out, microbatches
 from proofgym.trainer.sample import Sample
@@ -37,14 +38,12 @@ def log_likelihoods(
     linears = [it for it in model.modules() if isinstance(it, nn.Linear)]
     rows = lay_out(samples, model.config.hidden_size, share=False)
     for batch in microbatches(rows, BATCH_TOKENS):
-        try:
-            with fast_products(linears):
-                tokens = read(scorer, batch, samples, 1.0, device)
-        except torch.OutOfMemoryError as error:
-            raise EngineError(
-                f"out of memory with {len(batch)} x {len(batch[0].ids)} tokens: shorten the texts, "
-                "or lower Local.max_batch, whose sequences take memory too"
-            ) from error
+        advice = (
+            f"out of memory with {len(batch)} x {len(batch[0].ids)} tokens: shorten the texts, "
+            "or lower Local.max_batch, whose sequences take memory too"
+        )
+        with saying_when_full(EngineError(advice)), fast_products(linears):
+            tokens = read(scorer, batch, samples, 1.0, device)
         logprobs_K = tokens.logprobs.double().cpu().numpy()
         places = [place for row in batch for place in row.samples]
         sums_S[places] = np.bincount(tokens.sequence.cpu().numpy(), logprobs_K, len(places))

@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from proofgym.errors import ModelError, RunError
+from proofgym.memory import saying_when_full
 from proofgym.trainer.options import TrainerOptions
 from proofgym.trainer.policy import Policy, whole
 from proofgym.trainer.rows import Row, lay_out, microbatches
@@ -231,10 +232,9 @@ class Trainer:
     @contextmanager
     def _memory(self) -> Iterator[None]:
         """Says what to do where memory runs out."""
-        try:
+        advice = (
+            f"training ran out of memory; lower micro_tokens (now {self.options.micro_tokens})"
+            ", set gradient_checkpointing=True or train a LoRA"
+        )
+        with saying_when_full(ModelError(advice)):
             yield
-        except torch.OutOfMemoryError as error:
-            raise ModelError(
-                f"training ran out of memory; lower micro_tokens (now {self.options.micro_tokens})"
-                ", set gradient_checkpointing=True or train a LoRA"
-            ) from error
