@@ -142,8 +142,9 @@ def _laid(places: Tensor, rows: int, members: int, room: int) -> tuple[Tensor, T
     the places, the row at each place of [members, room], and the place of each row [≥ rows]. Rows
     beyond a member's room, the last ones of the batch, get nothing of use; a place that no row is
     for holds some row."""
-    own = places[:rows, None] == torch.arange(members, device=places.device)
-    rank = (own.cumsum(0) * own).sum(1) - 1  # among the member's rows
+    own = torch.arange(members, device=places.device)[:, None] == places[:rows]
+    # Among the member's rows. Along the last axis, and in int32, a GPU sums this much faster.
+    rank = (own.cumsum(1, dtype=torch.int32) * own).sum(0) - 1
     most = members * room
     found = torch.where(rank < room, places[:rows] * room + rank, most)
     sources = torch.zeros(most + 1, dtype=torch.long, device=places.device)
