@@ -103,3 +103,19 @@ def test_steps_see_no_further_than_rows_that_go_on(monkeypatch):
     prompts = {request: len(completion.prompt_ids) for request, completion in ahead}
     assert spans[0] == prompts[long] + 1
     assert spans[1:] == [prompts[short] + drawn for drawn in range(2, 12)]
+
+
+def test_calls_of_fewer_rows_share_the_memory_of_larger_ones(monkeypatch):
+    here, _ = both_ways(monkeypatch, WANTED, 64)
+    engine = TransformersEngine(loaded(), max_batch=64)
+    caches = set()
+    for count in (20, 64, 9, 50):
+        check(
+            {it: here[it] for it in WANTED[:count]},
+            list(engine.generate(WANTED[:count], SAMPLING)),
+        )
+        caches.add(engine._kept[0].cache)
+        assert len(engine._kept) == 1
+    assert len(caches) == 1
+    list(engine.generate([Request((0,), "h", max_tokens=90)], SAMPLING))  # a longer one
+    assert engine._kept[0].cache not in caches

@@ -21,7 +21,7 @@ from proofgym.engines.engine import Population
 from proofgym.types import Sampling
 
 FEWEST = 8
-"""Graphs are made for all rows, half of them, and so on, but not for fewer."""
+"""Graphs are made for all rows of a call, half of them, and so on, but not for fewer."""
 _LOGITS = 2**28
 _MEMBERS = 8192
 """The rows' members are kept in a tensor of a multiple of this size: a compiler may take it, as
@@ -60,6 +60,7 @@ class Steps:
         self.cache, self.population = cache, population
         self._decoder, self._sampling = decoder, sampling
         device, rows = decoder.device, cache.rows
+        self._most = rows
         self._newest_R = torch.zeros(rows, dtype=torch.long, device=device)
         self._positions_R = torch.zeros(rows, dtype=torch.long, device=device)
         padded = -(-rows // _MEMBERS) * _MEMBERS
@@ -76,12 +77,20 @@ class Steps:
     def fit(
         self, rows: int, length: int, sampling: Sampling, population: Population | None
     ) -> bool:
-        """Whether these serve `rows` rows that grow to `length` positions."""
+        """Whether these have room for `rows` rows that grow to `length` positions."""
         same = self.population is population and (
             self._sampling.temperature,
             self._sampling.top_p,
         ) == (sampling.temperature, sampling.top_p)
-        return same and self.cache.rows == rows and self.cache.length > length
+        return same and self.cache.rows >= rows and self.cache.length > length
+
+    def replaces(self, other: Steps) -> bool:
+        """Whether these have room for all that the others have."""
+        return self.fit(other.cache.rows, other.cache.length - 1, other._sampling, other.population)
+
+    def begin(self, rows: int) -> None:
+        """For a call of at most so many rows, which may be fewer than there is room for."""
+        self._most = rows
 
     def place(
         self, first: int, newest: list[int], positions: list[int], members: list[int]
@@ -122,7 +131,7 @@ class Steps:
 
     def bucket(self, count: int) -> int:
         """The fewest rows, of those that graphs are made for, that hold `count`."""
-        rows = self.cache.rows
+        rows = self._most
         while rows // 2 >= max(count, FEWEST):
             rows //= 2
         return rows

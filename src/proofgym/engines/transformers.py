@@ -127,19 +127,22 @@ class TransformersEngine:
     def _steps_for(
         self, rows: int, length: int, sampling: Sampling, population: Population | None
     ) -> Iterator[Steps]:
-        """Those of an earlier call where some fit, with their cache and graphs: calls of different
-        sizes take turns, as held-out tasks and probes do. They are not kept after a failure, nor
-        lent twice at once."""
+        """Those of an earlier call where some have room, with their cache and graphs: calls of
+        different sizes take turns, as held-out tasks and probes do. They are not kept after a
+        failure, nor lent twice at once."""
         rows = max(rows, FEWEST)
-        steps = next((it for it in self._kept if it.fit(rows, length, sampling, population)), None)
-        if steps is not None:
+        fitting = [it for it in self._kept if it.fit(rows, length, sampling, population)]
+        if fitting:
+            steps = min(fitting, key=lambda it: it.cache.size)
             self._kept.remove(steps)
         else:
             if sum(it.cache.size for it in self._kept) > self._may_keep():
                 self._kept.clear()
                 torch.cuda.empty_cache()  # another process may need it
-            cache = RowCache(rows, _rounded(length + 1), len(self._decoder.layers))
+            cache = RowCache(_rounded(rows), _rounded(length + 1), len(self._decoder.layers))
             steps = Steps(self._decoder, cache, sampling, population)
+            self._kept = [it for it in self._kept if not steps.replaces(it)]
+        steps.begin(rows)
         yield steps
         self._kept = [steps, *self._kept][:_KEPT]
 
