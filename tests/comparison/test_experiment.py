@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import json
 
-import numpy as np
 import pytest
 
 from proofgym import ES, GRPO, Budget, Comparison, Supervised, Sweep
 from proofgym.budget import spent
 from proofgym.comparison import load, plan
-from proofgym.comparison.claims import sentences
-from proofgym.comparison.record import Record
-from proofgym.comparison.results import compute
 from proofgym.comparison.variant import label
 from proofgym.errors import ConfigError
 
@@ -125,52 +121,3 @@ def test_a_part_is_changed_in_the_whole_that_a_variant_names(job):
 
 def test_what_a_variant_leaves_out_is_shown(job):
     assert label(ES(rank=None)) == "ES(rank=none)"
-
-
-def simulated(job, tmp_path, gains, seeds=(0, 1, 2), tasks=60, monkeypatch=None):
-    """Results of runs whose success before is a half and after it by variant is given."""
-    made = comparison(job, variants={name: {} for name in gains}, seeds=seeds, samples=4)
-    generator = np.random.default_rng(0)
-    records = []
-    for run in plan(made, tmp_path):
-        points = [
-            {
-                "passed": generator.binomial(4, p, tasks).tolist(),
-                "scored": [4] * tasks,
-                "success": p,
-                "evaluation_seconds": 1.0,
-            }
-            for p in (0.5, 0.5 + gains[run.variant.name])
-        ]
-        listed = [{"name": str(i), "topic": "t", "difficulty": 1} for i in range(tasks)]
-        records.append(Finished(run, [], points, listed))
-    return compute(made, records)
-
-
-class Finished(Record):
-    """A record of a run that ended."""
-
-    state = "finished"
-
-
-def test_sentences_say_what_the_numbers_show_and_no_more(job, tmp_path):
-    said = "\n".join(sentences(simulated(job, tmp_path, {"good": 0.3, "plain": 0.0, "same": 0.0})))
-    assert "Held-out pass@1 of good rises in training" in said
-    assert "plain is not shown to change" in said
-    assert "good is better than plain" in said
-    assert "plain is not shown to differ from same" in said
-    assert "There are 3 pairs" in said
-    assert "n seeds = 3" in said
-
-
-def test_one_seed_is_said_to_show_nothing_of_seeds(job, tmp_path):
-    said = "\n".join(sentences(simulated(job, tmp_path, {"a": 0.3, "b": 0.0}, seeds=(0,))))
-    assert "n seeds = 1: nothing can be said about seeds" in said
-    assert "nothing to decompose" in said
-
-
-def test_a_control_that_learns_is_pointed_at(job, tmp_path):
-    results = simulated(job, tmp_path, {"a": 0.3})
-    item = results.variants[0]
-    item.variant = type(item.variant)("a", {"control": "permuted"}, {})
-    assert any("doubt the other gains" in line for line in sentences(results))

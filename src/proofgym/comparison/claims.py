@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from math import comb
+from typing import Literal
 
+from proofgym.comparison.amounts import NO_DIFFERENCE, interval, moved
 from proofgym.comparison.decomposition import REST
 from proofgym.comparison.intervals import Estimate
-from proofgym.comparison.results import Pair, ProbeResult, Results, VariantResult
+from proofgym.comparison.results import Pair, ProbeResult, Results, VariantResult, complete
 
 ALPHA = 0.05
+DIFFERENCES = "Differences in final held-out pass@1"
+"""Title of the report's table of all pairs."""
+_FEW = 6  # variants; of more, what is not shown is summed up
+_FEW_PAIRS = comb(_FEW, 2)
 _OVERSHOOT = 0.05  # of the budget, beyond which a reader must know
 
 
@@ -24,30 +32,6 @@ def sentences(results: Results) -> list[str]:
         *_budgets(results),
         *_tasks(results),
     ]
-
-
-def points(value: float, sign: bool = False) -> str:
-    """A share in percentage points: `1.6`, `+1.6`."""
-    text = f"{100 * value:{'+' if sign else ''}.1f}"
-    return text.replace("-0.0", "0.0") if not sign else text.replace("-0.0", "0.0", 1)
-
-
-def interval(estimate: Estimate) -> str:
-    """`+0.4 points [-1.1, 1.9]`."""
-    return f"{points(estimate.mean, True)} points [{points(estimate.low)}, {points(estimate.high)}]"
-
-
-def nats(value: float, sign: bool = False) -> str:
-    """Nats per token: `2.1345`, `+0.0021`."""
-    return f"{value:{'+' if sign else ''}.4f}".replace("-0.0000", "0.0000")
-
-
-def moved(probe: ProbeResult) -> str:
-    """`+0.4 points [-1.1, 1.9]`, or `+0.0021 nats per token [0.0011, 0.0031]`."""
-    it = probe.difference
-    if probe.measures == "success":
-        return interval(it)
-    return f"{nats(it.mean, True)} nats per token [{nats(it.low)}, {nats(it.high)}]"
 
 
 def _missing(results: Results) -> Iterator[str]:
@@ -75,9 +59,10 @@ def _gain(item: VariantResult) -> str:
     assert gain is not None
     name, amount = item.variant.name, interval(gain)
     verb = "rises" if gain.mean > 0 else "falls"
-    if gain.shows_sign and item.gain_p < ALPHA:
+    verdict = _verdict(gain, item.gain_p)
+    if verdict == "shown":
         text = f"Held-out pass@1 of {name} {verb} in training: {amount}."
-    elif gain.shows_sign:
+    elif verdict == "alone":
         text = (
             f"Held-out pass@1 of {name} {verb} in training taken by itself ({amount}), but not "
             f"when corrected for all variants (p = {item.gain_p:.2f})."
@@ -89,22 +74,38 @@ def _gain(item: VariantResult) -> str:
     return text
 
 
+def _verdict(estimate: Estimate, p: float) -> Literal["shown", "alone", "open"]:
+    """Whether a sign is shown, is shown only when taken by itself, or is not."""
+    if not estimate.shows_sign:
+        return "open"
+    return "shown" if p < ALPHA else "alone"
+
+
 def _differences(results: Results) -> Iterator[str]:
-    for pair in results.pairs:
-        yield _difference(pair, len(results.pairs))
-    if len(results.pairs) > 1:
+    pairs = results.pairs
+    if len(pairs) > _FEW_PAIRS:
+        yield from _many_differences(pairs)
+    else:
+        yield from (_difference(pair, len(pairs)) for pair in pairs)
+    apart = comb(sum(bool(it.success) for it in results.variants), 2) - len(pairs)
+    if apart:
+        pairs_ = "pair" if apart == 1 else "pairs"
+        yield f"Not compared, as no seed has finished with both: {apart} {pairs_}."
+    if len(pairs) > 1:
         yield (
-            f"There are {len(results.pairs)} pairs. Each interval is for its own pair; a "
-            "difference is called shown only where its p-value survives Holm's correction for all."
+            f'There are {len(pairs)} pairs, all of them in the report\'s table "{DIFFERENCES}". '
+            "Each interval is for its own pair; a difference is called shown only where its "
+            "p-value survives Holm's correction for all."
         )
 
 
 def _difference(pair: Pair, pairs: int) -> str:
-    amount = interval(pair.difference)
+    amount = interval(pair.difference, NO_DIFFERENCE)
     better = "better" if pair.difference.mean > 0 else "worse"
-    if not pair.difference.shows_sign:
+    verdict = _verdict(pair.difference, pair.p)
+    if verdict == "open":
         return f"{pair.one} is not shown to differ from {pair.other}: {amount}."
-    if pair.p < ALPHA:
+    if verdict == "shown":
         return f"{pair.one} is {better} than {pair.other}: {amount} (p = {pair.p:.2g})."
     return (
         f"{pair.one} is {better} than {pair.other} taken by itself ({amount}), but that is not "
@@ -112,43 +113,143 @@ def _difference(pair: Pair, pairs: int) -> str:
     )
 
 
+def _many_differences(pairs: Sequence[Pair]) -> Iterator[str]:
+    """Those that are shown, and two sentences for all others."""
+    found: dict[str, list[Pair]] = {"shown": [], "alone": [], "open": []}
+    for pair in pairs:
+        found[_verdict(pair.difference, pair.p)].append(pair)
+    if len(found["shown"]) > _FEW_PAIRS:
+        yield from _winners(found["shown"])
+    else:
+        yield from (_difference(pair, len(pairs)) for pair in found["shown"])
+    if alone := found["alone"]:
+        least = min(pair.p for pair in alone)
+        yield (
+            f"{_some(alone, pairs)} shown to differ only when taken alone, not once corrected for "
+            f"all (the least p is {least:.2f}); {_largest(alone)}."
+        )
+    if unshown := found["open"]:
+        yield f"{_some(unshown, pairs)} not shown to differ; {_largest(unshown)}."
+
+
+def _some(pairs: Sequence[Pair], of: Sequence[Pair]) -> str:
+    return f"{len(pairs)} of {len(of)} pairs {'is' if len(pairs) == 1 else 'are'}"
+
+
+def _largest(pairs: Sequence[Pair]) -> str:
+    it = max(pairs, key=lambda pair: abs(pair.difference.mean))
+    amount = interval(it.difference, NO_DIFFERENCE)
+    return f"the largest difference of them: {amount} ({it.one} minus {it.other})"
+
+
+def _winners(pairs: Sequence[Pair]) -> Iterator[str]:
+    """One sentence for each variant that others are shown to be worse than."""
+    beaten: dict[str, list[str]] = {}
+    for pair in pairs:
+        names = pair.one, pair.other
+        better, worse = names if pair.difference.mean > 0 else reversed(names)
+        beaten.setdefault(better, []).append(worse)
+    for name, others in sorted(beaten.items(), key=lambda it: -len(it[1])):
+        yield f"{name} is better than {len(others)} of the others: {'; '.join(others)}."
+
+
 def _probes(results: Results) -> Iterator[str]:
-    for item in results.variants:
-        for name, probe in item.probes.items():
-            amount = moved(probe) + (" (lower is better)" if probe.measures != "success" else "")
-            changed = "loses" if probe.worse else "gains"
-            if probe.difference.shows_sign and probe.p < ALPHA:
-                yield f"{item.variant.name} {changed} on the probe {name}: {amount}."
-            elif probe.difference.shows_sign:
-                yield (
-                    f"{item.variant.name} {changed} on the probe {name} taken by itself "
-                    f"({amount}), but not when corrected for all gains (p = {probe.p:.2f})."
-                )
-            else:
-                yield f"{item.variant.name} is not shown to change on the probe {name}: {amount}."
-        for name in sorted(set(results.experiment.probes) - set(item.probes)):
-            if item.success:
-                yield (
-                    f"{item.variant.name} shows nothing on the probe {name}: its runs have no "
-                    "scored task of it in common, or did not read the same texts."
-                )
+    for name in results.experiment.probes:
+        measured = {it.variant.name: it for it in results.variants if it.success}
+        found = {of: it.probes[name] for of, it in measured.items() if name in it.probes}
+        if found:
+            yield from _probe(name, found)
+        if lacking := [of for of in measured if of not in found]:
+            yield (
+                f"{'; '.join(lacking)} {'shows' if len(lacking) == 1 else 'show'} nothing on the "
+                f"probe {name}: a variant's runs have no scored task of it in common, or did not "
+                "read the same texts."
+            )
+
+
+def _probe(name: str, found: Mapping[str, ProbeResult]) -> Iterator[str]:
+    """What variants, by name, did on a probe."""
+    if all(it.never_passed for it in found.values()):
+        yield (
+            f"The probe {name} is 0 % before and after training for every variant: it can show no "
+            "loss."
+        )
+    elif len(found) <= _FEW:
+        yield from (_probed(name, of, it) for of, it in found.items())
+    else:
+        yield _tally(name, found)
+        shown = {of: it for of, it in found.items() if _verdict(it.difference, it.p) == "shown"}
+        yield from (_probed(name, of, it) for of, it in shown.items())
+
+
+def _probed(name: str, of: str, probe: ProbeResult) -> str:
+    amount, verdict = _moved(probe), _verdict(probe.difference, probe.p)
+    changed = "loses" if probe.worse else "gains"
+    if verdict == "open":
+        return f"{of} is not shown to change on the probe {name}: {amount}."
+    if verdict == "shown":
+        return f"{of} {changed} on the probe {name}: {amount}."
+    return (
+        f"{of} {changed} on the probe {name} taken by itself ({amount}), but not when corrected "
+        f"for all variants and probes (p = {probe.p:.2f})."
+    )
+
+
+def _moved(probe: ProbeResult) -> str:
+    lower = probe.measures != "success" and not probe.difference.all_zero
+    return moved(probe) + (", lower is better" if lower else "")
+
+
+def _tally(name: str, found: Mapping[str, ProbeResult]) -> str:
+    """How many variants did what on a probe, and the largest change that is not shown."""
+    counts = Counter(_outcome(it) for it in found.values()).most_common()
+    text = f"On the probe {name}, of {len(found)} variants: " + ", ".join(
+        f"{count} {outcome}" for outcome, count in counts
+    )
+    others = {
+        of: it
+        for of, it in found.items()
+        if _verdict(it.difference, it.p) != "shown" and not it.difference.all_zero
+    }
+    if not others:
+        return f"{text}."
+    of = max(others, key=lambda name: abs(others[name].difference.mean))
+    return f"{text}; the largest change that is not shown: {_moved(others[of])} ({of})."
+
+
+def _outcome(probe: ProbeResult) -> str:
+    if probe.difference.all_zero:
+        return "without any change"
+    verdict = _verdict(probe.difference, probe.p)
+    if verdict == "open":
+        return "not shown to change"
+    text = f"shown to {'lose' if probe.worse else 'gain'}"
+    return text if verdict == "shown" else f"{text} only when taken alone, not once corrected"
 
 
 def _seeds(results: Results) -> Iterator[str]:
-    counts = {len(it.finished) for it in results.variants if it.finished}
-    if not counts:
+    counts = {it.variant.name: len(it.finished) for it in results.variants}
+    most = max(counts.values())
+    if most == 0:
         return
-    least = min(counts)
-    if least == 1:
+    fewer = [f"{count or 'none'} of {name}" for name, count in counts.items() if count < most]
+    if most == 1:
         yield (
             "n seeds = 1: nothing can be said about seeds. Intervals are over tasks alone; the "
             "same comparison with another seed may come out differently."
         )
-    elif least < 5:
+    elif most < 5:
         yield (
-            f"n seeds = {least}: how much seeds matter is itself hardly known; intervals are "
+            f"n seeds = {most}: how much seeds matter is itself hardly known; intervals are "
             "widened for that (Student's t)."
         )
+    if fewer:
+        yield (
+            f"Fewer seeds have finished: {'; '.join(fewer)}. A variant is judged by all the seeds "
+            "that it has, a pair by those that both have."
+        )
+    if most > 1 and 1 in {*counts.values(), *(it.difference.seeds for it in results.pairs)}:
+        yield "Where n seeds = 1, intervals are over tasks alone and say nothing about seeds."
 
 
 def _variance(results: Results) -> Iterator[str]:
@@ -170,6 +271,7 @@ def _variance(results: Results) -> Iterator[str]:
             f"take: {listed}; the rest (interactions, chance) takes {rest.share:.0%}. Pure chance "
             f"would give {chance}."
         )
+    yield from _not_decomposed(results)
     if not any(part.name == "seed" for part in results.parts):
         yield "One comparable seed: the rest holds the effect of the seed too."
     if results.noise_share is not None:
@@ -178,6 +280,14 @@ def _variance(results: Results) -> Iterator[str]:
             + ("all" if results.noise_share >= 1 else f"about {results.noise_share:.0%}")
             + " of that variance, if draws were not shared."
         )
+
+
+def _not_decomposed(results: Results) -> Iterator[str]:
+    _, seeds = complete(results.experiment, results.variants)
+    out = [f"seed {seed}" for seed in results.experiment.seeds if seed not in seeds]
+    out += [it.variant.name for it in results.variants if not it.finished]
+    if out:
+        yield f"The decomposition needs every variant with every seed: without {'; '.join(out)}."
 
 
 def _budgets(results: Results) -> Iterator[str]:

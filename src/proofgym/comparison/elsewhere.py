@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from proofgym.comparison.claims import moved, nats
+from proofgym.comparison.amounts import moved, nats
 from proofgym.comparison.html import Cell, share, table
 
 if TYPE_CHECKING:
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 _HEADS = {
-    "success": ("before", "after", "change", "mean reward"),
-    "likelihood": ("before, nats per token", "after", "change"),
+    "success": ("before", "after", "change", "p, corrected", "mean reward"),
+    "likelihood": ("before, nats per token", "after", "change", "p, corrected"),
 }
 _SAID = {
     "success": "Success: pass@1 of a probe in %, and its mean reward before and after training. ",
@@ -41,6 +41,7 @@ def section(results: Results) -> str:
         cells = [cell for name, measures in probes.items() for cell in _probe(it, name, measures)]
         lines.append([it.variant.name, *((text, "n") for text in (_change(it), *cells))])
     said = "".join(text for measures, text in _SAID.items() if measures in probes.values())
+    said += "p is corrected (Holm) over all variants and probes. " if probes else ""
     return (
         f"<h2>What it cost elsewhere</h2>{table(head, lines)}<p class='quiet'>{escape(said)}"
         "Change of the weights: ‖W − W₀‖ / ‖W₀‖ over all parameters after training, mean over "
@@ -58,10 +59,11 @@ def _probe(it: VariantResult, name: str, measures: str) -> list[str]:
     found = it.probes.get(name)
     if found is None:
         return ["–"] * len(_HEADS[measures])
+    change = [moved(found), f"{found.p:.3f}"]
     if measures == "likelihood":
-        return [_nats(found.before), _nats(found.after), moved(found)]
+        return [_nats(found.before), _nats(found.after), *change]
     rewards = " → ".join("–" if value is None else f"{value:.3f}" for value in found.rewards)
-    return [share(found.before), share(found.after), moved(found), rewards]
+    return [share(found.before), share(found.after), *change, rewards]
 
 
 def _nats(estimate: Estimate) -> str:

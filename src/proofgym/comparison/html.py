@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from proofgym.comparison.claims import points
+from proofgym.comparison.amounts import points
 from proofgym.comparison.intervals import Estimate
 
 Cell = str | tuple[str, str]

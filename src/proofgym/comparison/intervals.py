@@ -39,6 +39,11 @@ class Estimate:
         """Whether the interval leaves out 0."""
         return self.low > 0 or self.high < 0
 
+    @property
+    def all_zero(self) -> bool:
+        """Whether every value was 0: only then has an interval around 0 no width."""
+        return self.mean == self.low == self.high == 0
+
     def within(self, least: float, most: float) -> Estimate:
         """The same with the interval cut to what is possible."""
         low, high = (min(max(value, least), most) for value in (self.low, self.high))

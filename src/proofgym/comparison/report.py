@@ -7,7 +7,8 @@ from html import escape
 
 from proofgym.budget import UNITS
 from proofgym.comparison import chart
-from proofgym.comparison.claims import interval, sentences
+from proofgym.comparison.amounts import NO_DIFFERENCE, interval
+from proofgym.comparison.claims import DIFFERENCES, sentences
 from proofgym.comparison.curves import Curve, heldout, reward
 from proofgym.comparison.decomposition import REST
 from proofgym.comparison.elsewhere import section
@@ -124,7 +125,7 @@ def _differences(results: Results) -> str:
         [
             f"{it.one} − {it.other}",
             (str(it.difference.seeds), "n"),
-            (interval(it.difference), "n"),
+            (interval(it.difference, NO_DIFFERENCE), "n"),
             (f"{it.difference.p:.3f}", "n"),
             (f"{it.p:.3f}", "n"),
         ]
@@ -132,7 +133,7 @@ def _differences(results: Results) -> str:
     ]
     head: list[Cell] = ["pair", ("shared seeds", "n"), ("difference", "n"), ("p", "n")]
     return (
-        "<h2>Differences in final held-out pass@1</h2><div class='pictures'><figure>"
+        f"<h2>{DIFFERENCES}</h2><div class='pictures'><figure>"
         f"{chart.intervals(rows, zero=True)}<figcaption>Percentage points, paired by seed and task."
         f"</figcaption></figure></div>{table([*head, ('p, corrected (Holm)', 'n')], lines)}"
     )

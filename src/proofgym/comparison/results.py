@@ -40,6 +40,11 @@ class VariantResult:
     """‖W − W₀‖ / ‖W₀‖ after training: mean, least and most over seeds."""
     probes: dict[str, ProbeResult] = field(default_factory=dict)
 
+    @property
+    def seeds(self) -> set[int]:
+        """Of the finished runs."""
+        return {it.run.seed for it in self.finished}
+
 
 @dataclass
 class ProbeResult:
@@ -53,6 +58,11 @@ class ProbeResult:
     """Means before and after, of attempts at tasks."""
     p: float = 1.0
     """Of the difference, corrected over all variants and probes."""
+
+    @property
+    def never_passed(self) -> bool:
+        """Whether no attempt passed, before or after: nothing was there to be lost."""
+        return self.measures == "success" and self.before.mean == self.after.mean == 0
 
     @property
     def worse(self) -> bool:
@@ -209,7 +219,7 @@ def _grouped(
 
 
 def _pair(one: VariantResult, other: VariantResult, kept: NDArray[np.bool_]) -> Pair | None:
-    seeds = [it.run.seed for it in one.finished if it.run.seed in _seeds(other)]
+    seeds = [it.run.seed for it in one.finished if it.run.seed in other.seeds]
     if not seeds or not kept.any():
         return None
     first, second = (
@@ -222,15 +232,20 @@ def _pair(one: VariantResult, other: VariantResult, kept: NDArray[np.bool_]) -> 
     return Pair(one.variant.name, other.variant.name, difference)
 
 
-def _seeds(result: VariantResult) -> set[int]:
-    return {it.run.seed for it in result.finished}
+def complete(
+    experiment: Experiment, variants: Sequence[VariantResult]
+) -> tuple[list[VariantResult], list[int]]:
+    """The variants with a finished run, and the seeds with which all of these have finished: what
+    can be decomposed, which takes every combination."""
+    some = [it for it in variants if it.finished]
+    return some, [seed for seed in experiment.seeds if all(seed in it.seeds for it in some)]
 
 
 def _decomposition(
     experiment: Experiment, variants: Sequence[VariantResult], kept: NDArray[np.bool_]
 ) -> tuple[list[Part], str, float | None]:
     """The parts, what they are over, and the share that held-out sampling would explain."""
-    shared = [seed for seed in experiment.seeds if all(seed in _seeds(it) for it in variants)]
+    variants, shared = complete(experiment, variants)
     if not shared or not kept.any():
         return [], "No seed has finished with every variant: nothing to decompose.", None
     if len(shared) * len(variants) < 3:
