@@ -17,6 +17,8 @@ from proofgym.evolution.specification import Specification
 from proofgym.evolution.state import Column, Factor
 
 DIGIT_BASE = 255  # of the digits of a coefficient, which are -127..127
+_TABLES = 256
+"""Lists of tensors whose addresses are kept: a population held side by side has one a member."""
 _KINDS = {torch.uint32: np.uint32, torch.int32: np.int32, torch.int8: np.int8}
 
 
@@ -75,7 +77,7 @@ class Tiles:
         """Where the tensors begin; kept, for they are mostly the same each time."""
         addresses = tuple(map(torch.Tensor.data_ptr, tensors))
         if addresses not in self._known:
-            if len(self._known) > 16:
+            if len(self._known) >= _TABLES:
                 self._known.clear()
             self._known[addresses] = place(addresses, torch.int64, self.device)
         return self._known[addresses]
