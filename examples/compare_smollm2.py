@@ -24,6 +24,7 @@ from proofgym.tasks import countdown, lean_core
 
 TASKS = lean_core("train", difficulty=(1, 4))
 SMALL = {"prompts": 32, "population": 32, "sigma": 2**-7, "learning_rate": 2**-9}
+FULL = {"algorithm.rank": None, "algorithm.learning_rate": 2**-8}
 GROUPS = {"prompts": 32, "group": 16, "micro_tokens": 8192}
 NUMBERS = {"min_numbers": 2, "max_numbers": 2, "max_value": 10, "min_target": 2, "max_target": 20}
 OTHER = countdown(size=100, config=NUMBERS)
@@ -40,16 +41,12 @@ comparison = Comparison(
         cluster=Local(max_batch=1024),
     ),
     variants={
-        "ES, full rank": {"algorithm.rank": None, "algorithm.learning_rate": 2**-8},
+        "ES, full rank": FULL,
         "ES, rank 1": {},
         "GRPO, all weights": {"algorithm": GRPO(**GROUPS, learning_rate=2e-5)},
         "GRPO, LoRA": {"algorithm": GRPO(**GROUPS, learning_rate=3e-4, lora=LoRA(rank=16))},
         "supervised": {"algorithm": Supervised(prompts=32, learning_rate=8e-5)},
-        "permuted": {
-            "algorithm.rank": None,
-            "algorithm.learning_rate": 2**-8,
-            "control": "permuted",
-        },
+        "permuted": {**FULL, "control": "permuted"},
     },
     seeds=(0, 1, 2),
     budget=Budget(tokens=500_000),

