@@ -1,4 +1,4 @@
-"""ES and GRPO on SmolLM2-135M at equal tokens, rates as compare_rates_smollm2.py found. Needs a GPU.
+"""ES and GRPO on SmolLM2-135M, equal tokens, rates as compare_rates_smollm2.py found. Needs a GPU.
 
 proofgym compare examples/compare_smollm2.py --dry-run
 """
