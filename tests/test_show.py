@@ -94,6 +94,14 @@ def test_sigma_is_what_its_line_works_out_to(tmp_path, noise, rank):
     assert eval(line[1].replace("^", "**").replace("x", "*")) == pytest.approx(float(line[0]), 1e-5)
 
 
+def test_iterations_are_counted_from_one_everywhere(job_file, tmp_path):
+    run = train(job_file, tmp_path, "iterations=3")
+    counted = show("history", "show", run.path, "--last", 2).partition("iteration ")[2]
+    assert re.findall(r"^ +(\d+) ", counted, re.M) == ["2", "3"]
+    curve = show("show", run.id, "--runs", tmp_path)
+    assert re.findall(r"^iteration +(\d+) ", curve, re.M) == ["1", "2", "3"]
+
+
 def test_a_run_over_a_quantised_base_says_so_and_is_rebuilt(
     tiny_model,
     job_file,

@@ -57,7 +57,9 @@ def show(
     last: Annotated[int, typer.Option(min=1, help="Iterations to list.")] = 20,
     runs: Runs = Path("runs"),
 ) -> None:
-    """What the run perturbs and how, and its last iterations.
+    """What the run perturbs and how, and its last iterations; the first is 1.
+
+    A digest is the chain's after that iteration, whose weights `proofgym export --at` writes.
 
     Example: proofgym history show latest --last 5
     """
@@ -133,7 +135,7 @@ def _line(entry: Any, digest: bytes) -> str:
     values = entry.coefficients
     rms = math.sqrt(sum(c * c for c in values) / max(1, entry.kept))
     largest = max(map(abs, values), default=0)
-    return f"{entry.iteration:9d} {entry.kept:5d} {rms:10.1f} {largest:9d}  {digest.hex()[:16]}"
+    return f"{entry.iteration + 1:9d} {entry.kept:5d} {rms:10.1f} {largest:9d}  {digest.hex()[:16]}"
 
 
 def _path(run: str, runs: Path) -> Path:
