@@ -313,6 +313,19 @@ def test_the_report_alone_from_what_is_there(copied):
     check_page((directory / "report.html").read_text())
 
 
+def test_no_report_takes_the_place_of_one_for_less(copied):
+    directory, path = copied
+    before = {it.name: it.read_bytes() for it in directory.iterdir() if it.is_file()}
+    refused = compare(path, "--report-only", "--set", "budget.tokens=5000", check=False)
+    assert "--set budget.tokens=900" in str(refused.exception)
+    assert {it.name: it.read_bytes() for it in directory.iterdir() if it.is_file()} == before
+    compare(path, "--report-only", "--set", "budget.tokens=900")
+    given = directory / "runs" / "es-seed0" / "job.json"  # a larger one that was begun and not done
+    given.write_text(given.read_text().replace('"tokens": 900', '"tokens": 5000'))
+    more = ["--set", "budget.tokens=5000"]
+    assert "4 of 4 runs are missing" in compare(path, "--report-only", *more).stdout
+
+
 def test_a_report_of_nothing_says_so(write, tmp_path):
     path = write()
     experiment = load(path)

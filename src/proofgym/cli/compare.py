@@ -64,7 +64,15 @@ def sweep(
 def _carry_out(  # type: ignore[no-untyped-def]
     experiment, file: Path, overrides, jobs: int, to: Path, dry_run: bool, report_only: bool
 ) -> None:
-    from proofgym.comparison import Runner, Sweep, describe, plan, refuse_changed, write_report
+    from proofgym.comparison import (
+        Runner,
+        Sweep,
+        describe,
+        plan,
+        refuse_changed,
+        refuse_larger,
+        write_report,
+    )
     from proofgym.run_directory import write_atomically
     from proofgym.training import say
 
@@ -75,6 +83,7 @@ def _carry_out(  # type: ignore[no-untyped-def]
     runs = plan(experiment, directory)
     refuse_changed(runs)
     if report_only:
+        refuse_larger(runs)
         _print(write_report(experiment, runs, directory))
         return
     for run in runs[: len(experiment.variants_named())]:

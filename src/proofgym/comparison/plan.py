@@ -90,6 +90,20 @@ def _longer(run: PlannedRun, stored: dict[str, Any], different: list[str]) -> st
     return f"Go on with --set budget.{kind}={stored['job']['budget'][kind]}"
 
 
+def refuse_larger(runs: list[PlannedRun]) -> None:
+    """No report for a budget that no run was ever given: it would take the place of one that has
+    something to say. Raises RunError, naming the largest that some had."""
+    budget = runs[0].job.budget
+    stored = [run.directory.read_json("job.json")["job"]["budget"] for run in runs if run.begun]
+    had = max((it[budget.kind] for it in stored), default=budget.amount)
+    if budget.amount > had:
+        raise RunError(
+            f"no run was given a budget of {budget} yet; nothing was written. Report on what there "
+            f"is with --set budget.{budget.kind}={had}, or let the runs go on: leave out "
+            "--report-only"
+        )
+
+
 def describe(experiment: Experiment, runs: list[PlannedRun], jobs: int) -> Iterator[str]:
     """What would be done, line by line."""
     tasks = (experiment.evaluation or experiment.job.evaluation).load()  # type: ignore[union-attr]
