@@ -73,6 +73,7 @@ def _carry_out(  # type: ignore[no-untyped-def]
         refuse_larger,
         write_report,
     )
+    from proofgym.comparison.runner import starts
     from proofgym.run_directory import write_atomically
     from proofgym.training import say
 
@@ -88,7 +89,7 @@ def _carry_out(  # type: ignore[no-untyped-def]
         return
     for run in runs[: len(experiment.variants_named())]:
         run.job.check()
-    for line in describe(experiment, runs, jobs):
+    for line in describe(experiment, runs, jobs, starts(directory)):
         print(line) if dry_run else say(line)
     if dry_run:
         print("nothing was started")
