@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 
@@ -94,6 +95,38 @@ def test_sigma_is_what_its_line_works_out_to(tmp_path, noise, rank):
     assert eval(line[1].replace("^", "**").replace("x", "*")) == pytest.approx(float(line[0]), 1e-5)
 
 
+def test_iterations_are_counted_from_one_everywhere(job_file, tmp_path):
+    run = train(job_file, tmp_path, "iterations=3")
+    counted = show("history", "show", run.path, "--last", 2).partition("iteration ")[2]
+    assert re.findall(r"^ +(\d+) ", counted, re.M) == ["2", "3"]
+    curve = show("show", run.id, "--runs", tmp_path)
+    assert re.findall(r"^iteration +(\d+) ", curve, re.M) == ["1", "2", "3"]
+
+
+def test_a_run_fits_on_a_screen_and_all_of_it_is_there(job_file, tmp_path):
+    run = train(job_file, tmp_path, "iterations=12", "algorithm.prompts=1")
+    final = run.events()[-1]["weights"]
+    assert f"finished: 12/12 iterations, weights {final[:12]}" in show("show", run.path)
+    run.record("evaluation", iteration=11, success=0.25)
+    run.record("end", reason="failed", error="no space", iterations=12)
+    screen = show("show", run.id, "--runs", tmp_path)
+    assert len(screen.splitlines()) <= 24
+    assert "failed: 12/12 iterations: no space" in screen
+    assert f"ES on {run.read_json('job.json')['job']['tasks']['kind']}, seed" in screen
+    assert "iterations=12 algorithm.prompts=1" in screen
+    assert "held-out success: 0.250 after 12" in screen
+    assert re.search(PERTURBED, screen)
+    assert re.findall(r"^iteration +(\d+) ", screen, re.M) == [str(it) for it in range(8, 13)]
+    assert "--all shows 7 earlier iterations" in screen
+    for name in re.findall(r"^  (\S+)  ", screen, re.M):
+        assert (run.path / name).exists()
+    whole = show("show", run.id, "--runs", tmp_path, "--all")
+    assert json.dumps(run.read_json("job.json"), indent=2) in whole
+    assert len(sections(whole)[0]) > 10
+    assert len(re.findall(r"^iteration ", whole, re.M)) == 12
+    assert '"reason": "failed"' in whole
+
+
 def test_a_run_over_a_quantised_base_says_so_and_is_rebuilt(
     tiny_model,
     job_file,
@@ -108,7 +141,8 @@ def test_a_run_over_a_quantised_base_says_so_and_is_rebuilt(
     run = train(job_file, tmp_path / "runs", *overrides)
     said = f"model: {base}, dequantised from fp8 in blocks of 32x32"
     assert said in capfd.readouterr().err
-    printed = show("show", run.id, "--runs", tmp_path / "runs")
+    assert said in show("show", run.id, "--runs", tmp_path / "runs")
+    printed = show("show", run.id, "--all", "--runs", tmp_path / "runs")
     assert said in printed
     perturbed, frozen = sections(printed)
     assert len(perturbed) == 15

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from proofgym.catalogue import OWN, PACKAGED
 from proofgym.clusters.local import Local
+from proofgym.durable import share_files
 from proofgym.errors import ConfigError, RunError
 from proofgym.job import Model
 from proofgym.run_directory import RunDirectory, list_runs
@@ -81,6 +82,7 @@ def export_run(run: RunDirectory, at: int | None, to: Path) -> str:
     try:
         loaded.model.save_pretrained(temporary)
         loaded.tokenizer.save_pretrained(temporary)
+        share_files(temporary)
         temporary.replace(to)
     except (OSError, SafetensorError) as error:
         reason = getattr(error, "strerror", None) or error

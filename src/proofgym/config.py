@@ -7,7 +7,7 @@ so they print, compare, convert to JSON (`to_json`) and take overrides (`overrid
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, RootModel, ValidationError
@@ -63,12 +63,14 @@ class Config(BaseModel):
         """A field's name, and the path within it. Raises ConfigError, naming the nearest."""
         head, _, rest = path.partition(".")
         fields = type(self).model_fields
+        kinds = {field: type(getattr(self, field)) for field in fields}
         if head not in fields:
-            raise ConfigError(
-                f"{type(self).__name__} has no field {head!r}; {nearest(head, fields)}"
-            )
-        if rest and not isinstance(getattr(self, head), Config):
-            raise ConfigError(f"{type(self).__name__}.{head} has no fields of its own to set")
+            raise ConfigError(_no_field(type(self), head, kinds))
+        if rest and not issubclass(kinds[head], Config):
+            places = [f"{place}.{rest}" for place in _places(head, kinds)]
+            hint = f"; did you mean {places[0]!r}?" if places else ""
+            name = f"{type(self).__name__}.{head}"
+            raise ConfigError(f"{name} has no fields of its own to set{hint}")
         return head, rest
 
     def _with(self, name: str, value: Any) -> Self:
@@ -128,7 +130,8 @@ def _explain(owner: type[Config], error: ValidationError) -> Iterator[Problem | 
     for item in error.errors():
         name = ".".join(str(part) for part in item["loc"])
         if item["type"] == "extra_forbidden":
-            yield f"{owner.__name__} has no field {name!r}; {nearest(name, owner.model_fields)}"
+            kinds = {field: info.annotation for field, info in owner.model_fields.items()}
+            yield _no_field(owner, name, kinds)
         elif item["type"] == "missing":
             yield f"{owner.__name__}.{name} must be given"
         elif item["type"] == "literal_error":
@@ -138,6 +141,20 @@ def _explain(owner: type[Config], error: ValidationError) -> Iterator[Problem | 
         else:
             message = item["msg"].removeprefix("Value error, ")
             yield Problem(owner.__name__, name, message, repr(item["input"]) if name else "")
+
+
+def _no_field(owner: type[Config], name: str, kinds: Mapping[str, Any]) -> str:
+    """Say so, with the object within that has it, or else the nearest name."""
+    places = _places(name, kinds)
+    allowed = [*places, *owner.model_fields]
+    return f"{owner.__name__} has no field {name!r}; {nearest((*places, name)[0], allowed)}"
+
+
+def _places(name: str, kinds: Mapping[str, Any]) -> list[str]:
+    """Where a field of this name is one step further in: `job.sampling`. `kinds` are the types of
+    an object's own fields."""
+    found = {field: getattr(kind, "model_fields", ()) for field, kind in kinds.items()}
+    return [f"{field}.{name}" for field, fields in found.items() if name in fields]
 
 
 def _literals(expected: str) -> list[str]:

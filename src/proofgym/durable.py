@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +27,29 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         temporary.unlink(missing_ok=True)
         raise
     sync(path.parent)
+
+
+@contextmanager
+def new_directory(target: Path) -> Iterator[Path]:
+    """A directory to fill and to rename to `target`; what was not renamed is removed.
+
+    It has the mode of any new one: a temporary one, which it lies in, is its owner's alone.
+    """
+    with tempfile.TemporaryDirectory(
+        prefix=f".{target.name}.", dir=target.parent, ignore_cleanup_errors=True
+    ) as scratch:
+        directory = Path(scratch, target.name)
+        directory.mkdir()
+        yield directory
+
+
+def share_files(directory: Path) -> None:
+    """Give the files of a new directory the mode of any new file, which its own mode tells:
+    safetensors writes some that are their owner's alone. Raises OSError."""
+    mode = directory.stat().st_mode & 0o666
+    for path in directory.rglob("*"):
+        if path.is_file():
+            path.chmod(mode)
 
 
 def sync(path: Path) -> None:

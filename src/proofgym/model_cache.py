@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from proofgym.catalogue import PackagedModel
-from proofgym.durable import sync
+from proofgym.durable import new_directory, share_files, sync
 from proofgym.errors import ModelError, RunError
 from proofgym.run_directory import write_atomically
 
@@ -116,10 +115,9 @@ def write_directory(target: Path) -> Iterator[Path]:
     If another process gets there first, its directory stays and ours is dropped.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    try:
+    with new_directory(target) as scratch:
         yield scratch
-        scratch.chmod(0o755)
+        share_files(scratch)
         for path in [*sorted(scratch.rglob("*")), scratch]:
             sync(path)
         try:
@@ -128,8 +126,6 @@ def write_directory(target: Path) -> Iterator[Path]:
             if not target.is_dir():
                 raise
         sync(target.parent)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def file_sha256(path: Path) -> str:

@@ -313,6 +313,38 @@ def test_the_report_alone_from_what_is_there(copied):
     check_page((directory / "report.html").read_text())
 
 
+def test_no_report_takes_the_place_of_one_for_less(copied):
+    directory, path = copied
+    before = {it.name: it.read_bytes() for it in directory.iterdir() if it.is_file()}
+    refused = compare(path, "--report-only", "--set", "budget.tokens=5000", check=False)
+    assert "--set budget.tokens=900" in str(refused.exception)
+    assert {it.name: it.read_bytes() for it in directory.iterdir() if it.is_file()} == before
+    compare(path, "--report-only", "--set", "budget.tokens=900")
+    given = directory / "runs" / "es-seed0" / "job.json"  # a larger one that was begun and not done
+    given.write_text(given.read_text().replace('"tokens": 900', '"tokens": 5000'))
+    more = ["--set", "budget.tokens=5000"]
+    assert "4 of 4 runs are missing" in compare(path, "--report-only", *more).stdout
+
+
+def test_the_time_left_counts_how_long_runs_take_to_start(copied):
+    directory, path = copied
+    more = ["--dry-run", "--set", "budget.tokens=9000"]
+    waits = [
+        next(e["time"] for e in run.directory.events() if e["event"] == "start") - it["began"]
+        for run in runs_of(path, directory)
+        for it in starts(directory)
+        if it["run"] == run.id
+    ]
+    assert len(waits) == 4
+    assert f"(start-up: {sum(waits) / 4:.1f} s a run, included)" in compare(path, *more).stdout
+    slow = [it | {"began": it["began"] - 3600} for it in starts(directory)]
+    slow = [it | {"seconds": it["seconds"] + 3600} for it in slow]
+    (directory / "starts.jsonl").write_text("".join(json.dumps(it) + "\n" for it in slow))
+    assert "estimate: 4 h 0 min" in compare(path, *more).stdout
+    (directory / "starts.jsonl").unlink()
+    assert "(start-up: not counted)" in compare(path, *more).stdout
+
+
 def test_a_report_of_nothing_says_so(write, tmp_path):
     path = write()
     experiment = load(path)

@@ -39,6 +39,7 @@ def comparison(job, **fields):
         ({"at": (0, 0.5)}, "begin with 0 and end with 1"),
         ({"k": (4,)}, "from 1 to samples"),
         ({"varaints": {}}, "did you mean 'variants'"),
+        ({"sampling": None}, "no field 'sampling'; did you mean 'job.sampling'"),
         (
             {
                 "variants": {"s": {"algorithm": Supervised()}},
@@ -55,6 +56,21 @@ def comparison(job, **fields):
 def test_what_is_wrong_is_refused_with_the_nearest_right_name(job, fields, words):
     with pytest.raises(ConfigError, match=words):
         comparison(job, **fields)
+
+
+@pytest.mark.parametrize(
+    ("path", "right"),
+    [
+        ("evaluation.limit", "job.evaluation.limit"),  # held-out tasks that the job names
+        ("sampling.max_tokens", "job.sampling"),
+        ("job.sigma", "algorithm.sigma"),
+    ],
+)
+def test_an_override_of_what_the_job_has_is_pointed_there(job, path, right):
+    with pytest.raises(ConfigError, match=f"did you mean '{right}'"):
+        comparison(job).override(path, "3")
+    of_its_own = comparison(job, evaluation=job.evaluation.replace("limit", 2))
+    assert of_its_own.override("evaluation.limit", "3").evaluation.limit == 3
 
 
 def test_a_budget_is_one_of_three():

@@ -87,7 +87,7 @@ def test_show_lists_tensors_and_iterations(tmp_path):
     assert "noise rademacher, full rank, 3 members" in shown
     assert "matrix [7, 5] bfloat16" in shown
     assert "vector [9] bfloat16, k x 2^1" in shown
-    assert [line.split()[0] for line in shown.splitlines()[-2:]] == ["2", "3"]
+    assert [line.split()[0] for line in shown.splitlines()[-2:]] == ["3", "4"]
 
 
 def test_compact_replaces_nothing(tmp_path):

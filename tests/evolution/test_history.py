@@ -86,6 +86,14 @@ def test_a_changed_byte_anywhere_is_refused(tmp_path):
                 history.parse(bytes(damaged), "h")
 
 
+def test_damage_is_named_by_its_iteration_counted_from_one(tmp_path):
+    for number in (1, 2, 3):
+        data = bytearray(write(tmp_path / f"h{number}", ITERATIONS[:number]))
+        data[-40] ^= 1
+        with pytest.raises(HistoryError, match=f"iteration {number}: the entry is damaged"):
+            history.parse(bytes(data), "h")
+
+
 def test_removed_swapped_or_foreign_entries_are_refused(tmp_path):
     data = write(tmp_path / "h")
     ends = [len(write(tmp_path / f"h{count}", ITERATIONS[:count])) for count in range(5)]

@@ -47,6 +47,26 @@ def test_tasks_say_how_to_answer_and_hide_the_answer(countdowns):
     assert tasks.load()[0].prompt.endswith("</q>Give your final answer alone on the last line.")
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from proofgym.environments.reasoning import _load; _load()",
+        "from proofgym.tasks.reasoning_child import answer; print(answer({'family': 'a'}))",
+    ],
+)
+def test_what_others_wrote_is_compiled_without_a_word(tmp_path, code):
+    package = tmp_path / "reasoning_gym"
+    package.mkdir()
+    (package / "__init__.py").write_text("from . import factory\n1 is 'a'\n")
+    (package / "factory.py").write_text("DATASETS = {}\n1 is 'a'\n")
+    path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-c", f"{code}\ncompile('2 is 3', 'ours', 'exec')"]
+    said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert "ours:1: SyntaxWarning" in said.stderr
+    assert said.stderr.count("SyntaxWarning") == 1, said.stderr
+
+
 def test_countdown_is_one_or_zero_and_keeps_the_raw_score(judge, countdowns):
     task, right = countdowns[0].task, countdowns[0].proof
     passed = judge.judge(task, f"Let me think. <answer>1</answer> No: <answer> {right} </answer>")

@@ -225,7 +225,7 @@ class ESRun:
         lost = 1 - len(scores) / self.config.population
         if lost > self.config.max_unscored:
             raise RunError(
-                f"iteration {self.iteration}: {lost:.0%} of the members have no score, above "
+                f"iteration {self.iteration + 1}: {lost:.0%} of the members have no score, above "
                 f"max_unscored = {self.config.max_unscored:.0%}: the verifier or a sandbox is "
                 "failing. Nothing was updated; mend it and resume"
             )

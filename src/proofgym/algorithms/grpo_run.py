@@ -126,7 +126,7 @@ class GRPORun(TrainedRun):
         lost = sum(item.verdict.reward is None for item in rollouts) / max(1, len(rollouts))
         if lost > self.config.max_unscored:
             raise RunError(
-                f"iteration {self.iteration}: {lost:.0%} of the attempts have no score, above "
+                f"iteration {self.iteration + 1}: {lost:.0%} of the attempts have no score, above "
                 f"max_unscored = {self.config.max_unscored:.0%}: the verifier or a sandbox is "
                 "failing. Nothing was updated; mend it and resume"
             )

@@ -64,7 +64,16 @@ def sweep(
 def _carry_out(  # type: ignore[no-untyped-def]
     experiment, file: Path, overrides, jobs: int, to: Path, dry_run: bool, report_only: bool
 ) -> None:
-    from proofgym.comparison import Runner, Sweep, describe, plan, refuse_changed, write_report
+    from proofgym.comparison import (
+        Runner,
+        Sweep,
+        describe,
+        plan,
+        refuse_changed,
+        refuse_larger,
+        write_report,
+    )
+    from proofgym.comparison.runner import starts
     from proofgym.run_directory import write_atomically
     from proofgym.training import say
 
@@ -75,11 +84,12 @@ def _carry_out(  # type: ignore[no-untyped-def]
     runs = plan(experiment, directory)
     refuse_changed(runs)
     if report_only:
+        refuse_larger(runs)
         _print(write_report(experiment, runs, directory))
         return
     for run in runs[: len(experiment.variants_named())]:
         run.job.check()
-    for line in describe(experiment, runs, jobs):
+    for line in describe(experiment, runs, jobs, starts(directory)):
         print(line) if dry_run else say(line)
     if dry_run:
         print("nothing was started")

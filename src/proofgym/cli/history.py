@@ -57,7 +57,9 @@ def show(
     last: Annotated[int, typer.Option(min=1, help="Iterations to list.")] = 20,
     runs: Runs = Path("runs"),
 ) -> None:
-    """What the run perturbs and how, and its last iterations.
+    """What the run perturbs and how, and its last iterations; the first is 1.
+
+    A digest is the chain's after that iteration, whose weights `proofgym export --at` writes.
 
     Example: proofgym history show latest --last 5
     """
@@ -72,8 +74,9 @@ def show(
         print(_line(entry, record.digests[entry.iteration + 1]))
 
 
-def print_perturbed(record: Any) -> None:
-    """The noise of a run, each tensor that it perturbs, and those that it leaves as they are.
+def print_perturbed(record: Any, tensors: bool = True) -> None:
+    """The noise of a run, how much it perturbs and how much it leaves as it is; each tensor by name
+    unless `tensors` is off.
 
     Raises:
         HistoryError: the history's header does not say.
@@ -84,20 +87,20 @@ def print_perturbed(record: Any) -> None:
     if missing := [name for name in ("specification", "manifest") if name not in record.header]:
         raise HistoryError(f"the header has no {missing[0]!r}: this is not the history of a run")
     chosen = Specification.from_json(record.header["specification"])
-    tensors = Manifest.from_json(record.header["manifest"])
-    perturbed = list(tensors)
+    manifest = Manifest.from_json(record.header["manifest"])
+    perturbed = list(manifest)
     rank = f"rank {chosen.rank}" if chosen.rank else "full rank"
     print(f"noise {chosen.kind}, {rank}, {chosen.population} members, seed {chosen.seed}")
     unit = "" if chosen.unit == 1 else f" x {chosen.unit:.6g}"
     print(f"sigma {chosen.sigma:.6g} = {chosen.k} x 2^{chosen.scale}{unit}; s = 2^{chosen.scale}")
-    print(f"{len(perturbed)} of {len(tensors.tensors)} tensors are perturbed,", end=" ")
+    print(f"{len(perturbed)} of {len(manifest.tensors)} tensors are perturbed,", end=" ")
     print(f"{sum(it.size for it in perturbed)} weights")
-    for tensor in perturbed:
+    for tensor in perturbed if tensors else ():
         print(_tensor_line(tensor) + (f", k x 2^{tensor.shift}" if tensor.shift else ""))
-    frozen = [tensor for tensor in tensors.tensors if not tensor.perturbed]
+    frozen = [tensor for tensor in manifest.tensors if not tensor.perturbed]
     if frozen:
         print(f"{len(frozen)} stay as they are, {sum(it.size for it in frozen)} weights")
-    for tensor in frozen:
+    for tensor in frozen if tensors else ():
         print(_tensor_line(tensor))
 
 
@@ -133,7 +136,7 @@ def _line(entry: Any, digest: bytes) -> str:
     values = entry.coefficients
     rms = math.sqrt(sum(c * c for c in values) / max(1, entry.kept))
     largest = max(map(abs, values), default=0)
-    return f"{entry.iteration:9d} {entry.kept:5d} {rms:10.1f} {largest:9d}  {digest.hex()[:16]}"
+    return f"{entry.iteration + 1:9d} {entry.kept:5d} {rms:10.1f} {largest:9d}  {digest.hex()[:16]}"
 
 
 def _path(run: str, runs: Path) -> Path:

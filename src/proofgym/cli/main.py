@@ -16,6 +16,7 @@ from proofgym.cli import (
     plan,
     runs,
     sft,
+    show,
     train,
     verify,
 )
@@ -33,7 +34,7 @@ app = typer.Typer(
 app.command()(train.train)
 app.command()(train.resume)
 app.command(name="runs")(runs.runs)
-app.command()(runs.show)
+app.command()(show.show)
 app.command()(runs.export)
 app.command(name="eval")(evaluating.evaluate)
 app.command()(verify.verify)

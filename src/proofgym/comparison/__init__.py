@@ -2,7 +2,7 @@
 
 from proofgym.comparison.experiment import Comparison, Experiment, Sweep
 from proofgym.comparison.file import load
-from proofgym.comparison.plan import PlannedRun, describe, plan, refuse_changed
+from proofgym.comparison.plan import PlannedRun, describe, plan, refuse_changed, refuse_larger
 from proofgym.comparison.runner import Runner
 from proofgym.comparison.writing import Written, write_report
 
@@ -17,5 +17,6 @@ __all__ = [
     "load",
     "plan",
     "refuse_changed",
+    "refuse_larger",
     "write_report",
 ]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 from proofgym.budget import spent
@@ -90,8 +91,27 @@ def _longer(run: PlannedRun, stored: dict[str, Any], different: list[str]) -> st
     return f"Go on with --set budget.{kind}={stored['job']['budget'][kind]}"
 
 
-def describe(experiment: Experiment, runs: list[PlannedRun], jobs: int) -> Iterator[str]:
-    """What would be done, line by line."""
+def refuse_larger(runs: list[PlannedRun]) -> None:
+    """No report for a budget that no run was ever given: it would take the place of one that has
+    something to say. Raises RunError, naming the largest that some had."""
+    budget = runs[0].job.budget
+    stored = [run.directory.read_json("job.json")["job"]["budget"] for run in runs if run.begun]
+    had = max((it[budget.kind] for it in stored), default=budget.amount)
+    if budget.amount > had:
+        raise RunError(
+            f"no run was given a budget of {budget} yet; nothing was written. Report on what there "
+            f"is with --set budget.{budget.kind}={had}, or let the runs go on: leave out "
+            "--report-only"
+        )
+
+
+def describe(
+    experiment: Experiment,
+    runs: list[PlannedRun],
+    jobs: int,
+    starts: Sequence[Mapping[str, Any]] = (),
+) -> Iterator[str]:
+    """What would be done, line by line; `starts` are those of runs that there were."""
     tasks = (experiment.evaluation or experiment.job.evaluation).load()  # type: ignore[union-attr]
     attempts = len(experiment.at) * len(tasks) * experiment.samples
     variants = experiment.variants_named()
@@ -110,12 +130,26 @@ def describe(experiment: Experiment, runs: list[PlannedRun], jobs: int) -> Itera
     done = sum(run.finished for run in runs)
     begun = sum(run.begun for run in runs) - done
     yield f"{done} finished, {begun} begun, {len(runs) - done - begun} to start; {jobs} at a time"
-    yield _estimate(experiment, runs, jobs)
+    yield _estimate(experiment, runs, jobs, _start_up(runs, starts))
     if experiment.budget.kind == "seconds" and jobs > 1:
         yield f"note: with {jobs} runs at a time each gets less done in its wall time"
 
 
-def _estimate(experiment: Experiment, runs: list[PlannedRun], jobs: int) -> str:
+def _start_up(runs: list[PlannedRun], starts: Sequence[Mapping[str, Any]]) -> float | None:
+    """Seconds from the start of a process to where its run goes on, on average; None: not known."""
+    begun = {run.id: run.directory.events() for run in runs if run.begun}
+    found = [
+        event["time"] - start["began"]
+        for start in starts
+        for event in begun.get(start["run"], [])
+        if event["event"] == "start" and 0 <= event["time"] - start["began"] <= start["seconds"]
+    ]
+    return mean(found) if found else None
+
+
+def _estimate(
+    experiment: Experiment, runs: list[PlannedRun], jobs: int, start_up: float | None
+) -> str:
     """Time left, from what the runs that are there took for what they spent."""
     left = sum(run.job.budget.amount - run.spent() for run in runs if not run.finished)
     events = [run.directory.events() for run in runs if run.begun]
@@ -123,8 +157,13 @@ def _estimate(experiment: Experiment, runs: list[PlannedRun], jobs: int) -> str:
     seconds = sum(spent(it)["seconds"] for it in events)
     measuring = sum(e.get("evaluation_seconds", 0) for it in events for e in it)
     if experiment.budget.kind == "seconds" and not used:
-        return f"estimate: {duration(left / jobs)} of training, and the measurements"
+        return (
+            f"estimate: {duration(left / jobs)} of training; measurements and start-up not counted"
+        )
     if not used:
         return "estimate: none until a run has begun"
     each = (seconds + measuring) / used
-    return f"estimate: {duration(left * each / jobs)}, at the rate of the runs so far"
+    waiting = (start_up or 0.0) * sum(not run.finished for run in runs)
+    counted = "not counted" if start_up is None else f"{start_up:.1f} s a run, included"
+    total = duration((left * each + waiting) / jobs)
+    return f"estimate: {total}, at the rate of the runs so far (start-up: {counted})"

@@ -121,8 +121,10 @@ class _Scorer:
 
 
 def _load() -> Callable[[Task, str], Verdict]:
+    from proofgym.tasks.reasoning_child import library
+
     with contextlib.suppress(ImportError):  # then the first call says so
-        import reasoning_gym  # noqa: F401
+        library()
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     return score
 

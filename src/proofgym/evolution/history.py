@@ -195,13 +195,15 @@ def parse(data: bytes, name: str) -> Record:
     pending: list[Entry] = []
     digests, length = [digest], position
     while position < len(data):
-        found = _parse_entry(data, position, digest, f"{name}, iteration {len(digests) - 1}")
+        found = _parse_entry(data, position, digest, f"{name}, iteration {len(digests)}")
         if found is None:
             break
         entry, position = found
         digest = data[position - _DIGEST : position]
         if entry.iteration != len(digests) - 1:
-            raise HistoryError(f"{name}: iteration {entry.iteration} follows {len(digests) - 2}")
+            raise HistoryError(
+                f"{name}: iteration {entry.iteration + 1} comes where {len(digests)} should"
+            )
         pending.append(entry)
         if isinstance(entry, Update):  # an iteration counts once its update is there
             entries.extend(pending)

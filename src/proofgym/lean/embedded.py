@@ -12,14 +12,13 @@ import hashlib
 import importlib.util
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from proofgym.durable import sync
+from proofgym.durable import new_directory, sync
 from proofgym.errors import ToolchainError
 
 CORE = Path(__file__).parent / "core"
@@ -59,18 +58,16 @@ def core_path(library: Path) -> Path:
     target = cache_root() / f"core-{_digest(library)}"
     if (target / "version").is_file():
         return target
-    with _written(target.parent):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=".core-", dir=target.parent))
-    try:
+    with contextlib.ExitStack() as stack:
+        with _written(target.parent):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            scratch = stack.enter_context(new_directory(target))
         _compile(library, scratch)
         try:
             scratch.rename(target)
         except OSError:
             if not (target / "version").is_file():
                 raise
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
     return target
 
 

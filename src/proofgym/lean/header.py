@@ -13,13 +13,13 @@ import hashlib
 import os
 import shutil
 import subprocess
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from proofgym.durable import new_directory
 from proofgym.lean import embedded
 from proofgym.lean.inside.frontend import SUPPORTED
 from proofgym.lean.runner import ToolchainLike, preloaded
@@ -114,9 +114,7 @@ def _save(toolchain: ToolchainLike, library: Path, header: str, folder: Path) ->
     """Have Lean elaborate the header and write its state; True if it did so without an error."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     _forget_old(folder.parent)
-    scratch = Path(tempfile.mkdtemp(prefix=".making-", dir=folder.parent))
-    try:
-        scratch.chmod(0o755)
+    with new_directory(folder) as scratch:
         source, made = scratch / "header.lean", scratch / "header.snap"
         source.write_text(f"{header.rstrip()}\n", encoding="utf-8")
         # By the library, not by `lean`: a snapshot holds the library's path as it was loaded.
@@ -126,8 +124,6 @@ def _save(toolchain: ToolchainLike, library: Path, header: str, folder: Path) ->
         with contextlib.suppress(OSError):  # another process was faster: it made the same
             scratch.rename(folder)
         return (folder / "header.snap").is_file()
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _run(command: list[str], env: Mapping[str, str]) -> bool:

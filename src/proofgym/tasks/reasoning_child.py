@@ -7,6 +7,7 @@ import json
 import pickle
 import random
 import sys
+import warnings
 from typing import Any
 
 import numpy as np
@@ -24,10 +25,9 @@ def main() -> None:
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
     """{"rows": …, "why": there are not more}, {"families": the names}, or {"wrong": why}."""
-    from reasoning_gym.factory import DATASETS
-
-    if request["family"] not in DATASETS:
-        return {"families": sorted(DATASETS)}
+    families = library().factory.DATASETS
+    if request["family"] not in families:
+        return {"families": sorted(families)}
     try:
         return _rows(request)
     except (TypeError, AssertionError, ValueError, KeyError) as error:
@@ -87,11 +87,22 @@ def _seed_all(seed: int) -> None:
     np.random.seed(seed % 2**32)
 
 
+def library() -> Any:
+    """The package reasoning_gym. Raises ImportError.
+
+    Where no bytecode is kept, every process compiles it and what it imports, and Python would warn
+    each time of code that is not ours to mend.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        import reasoning_gym
+
+    return reasoning_gym
+
+
 def open_dataset(family: str, config: dict[str, Any]) -> Any:
     """A family with this configuration. Raises TypeError or AssertionError for a wrong one."""
-    import reasoning_gym
-
-    return reasoning_gym.create_dataset(family, **config)
+    return library().create_dataset(family, **config)
 
 
 def _of_level(family: str, level: int | None) -> dict[str, Any]:

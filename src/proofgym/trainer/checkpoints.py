@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from proofgym.durable import sync
+from proofgym.durable import share_files, sync
 from proofgym.errors import RunError
 from proofgym.run_directory import write_atomically
 
@@ -148,6 +148,7 @@ class Checkpoints:
             save_file(dict(tensors), scratch / _TENSORS)
             state = {**content, "sha256": file_sha256(scratch / _TENSORS)}
             (scratch / _STATE).write_text(json.dumps(state, indent=1) + "\n")
+            share_files(scratch)
             for path in (scratch / _TENSORS, scratch / _STATE, scratch):
                 sync(path)
             if final.exists():  # of the same iteration, before a resume: worth no less
