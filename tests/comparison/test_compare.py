@@ -274,6 +274,44 @@ def test_failures_are_retried_shown_and_made_good_later(write, folder):
     assert summary["runs"][2]["variant"] == "shuffled"
 
 
+CROWDED = """
+FLAG = {flag!r}
+
+import os
+import torch
+from proofgym.engines.transformers import TransformersEngine
+
+generate = TransformersEngine.generate
+
+def full_once(self, *args, **kwargs):
+    try:
+        os.close(os.open(FLAG, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return generate(self, *args, **kwargs)
+    raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+
+TransformersEngine.generate = full_once
+
+experiment = Comparison(
+    name="tiny",
+    job=job,
+    variants={{"es": {{}}}},
+    seeds=(0, 1, 2),
+    budget=Budget(tokens=150),
+    at=(0, 1),
+    retries=0,
+)
+"""
+
+
+def test_a_run_that_finds_no_room_beside_others_goes_on_later(write, folder):
+    path = write(CROWDED.format(flag=str(folder / "full")))
+    done = compare(path, "--jobs", "3")
+    assert "out of memory beside the others; from now on 2 at a time" in done.stderr
+    assert "given up" not in done.stderr
+    assert "Started again after a failure, then finished" in done.stdout
+
+
 SWEEP = """
 experiment = Sweep(
     name="tiny",

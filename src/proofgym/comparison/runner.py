@@ -18,7 +18,7 @@ from pathlib import Path
 
 from proofgym.comparison.gpus import Gpus, wanted
 from proofgym.comparison.plan import PlannedRun
-from proofgym.comparison.worker import HOPELESS, work
+from proofgym.comparison.worker import FULL, HOPELESS, work
 from proofgym.progress import Progress
 from proofgym.training import say
 
@@ -53,18 +53,21 @@ class Runner:
         self._tries = {run.id: 0 for run in runs}
         self._running: list[_Running] = []
         self._gpus = Gpus()
+        self._jobs = 1
         self.failed: list[PlannedRun] = []
         """Those that were given up."""
 
     def carry_out(self, jobs: int) -> None:
-        """Until every run is finished or given up; `jobs` at a time."""
+        """Until every run is finished or given up; `jobs` at a time, or fewer where memory is too
+        small for as many."""
+        self._jobs = jobs
         waiting = [run for run in self._runs if not run.finished]
         budget = self._runs[0].job.budget
         total = round(budget.amount * len(self._runs))
         with Progress("comparing", total, "tokens" if budget.kind == "tokens" else "s") as progress:
             try:
                 while waiting or self._running:
-                    while waiting and len(self._running) < jobs:
+                    while waiting and len(self._running) < self._jobs:
                         self._start(waiting.pop(0))
                     time.sleep(_LOOK_S)
                     waiting += self._ended()
@@ -95,6 +98,9 @@ class Runner:
             self._note(item, error)
             if not error:
                 say(f"{run.id}: finished")
+            elif code == FULL and self._running:
+                self._crowded(run)
+                again.append(run)
             elif self._tries[run.id] <= self._retries and code != HOPELESS:
                 say(f"{run.id}: try {self._tries[run.id]} failed ({error}); starting it again")
                 again.append(run)
@@ -104,6 +110,12 @@ class Runner:
                 say(f"{run.id}: given up after {words}: {error}")
                 self.failed.append(run)
         return again
+
+    def _crowded(self, run: PlannedRun) -> None:
+        """Memory did not hold one more run: no fault of this one's, which goes on later."""
+        self._tries[run.id] -= 1
+        self._jobs = max(1, min(self._jobs - 1, len(self._running)))
+        say(f"{run.id}: out of memory beside the others; from now on {self._jobs} at a time")
 
     def _note(self, item: _Running, error: str) -> None:
         """One line on a start of a run, durable before anything follows from it."""

@@ -15,9 +15,12 @@ from typing import Any
 
 from proofgym.comparison.gpus import VISIBLE
 from proofgym.errors import ConfigError, ProofgymError, TaskError
+from proofgym.memory import is_full
 
 HOPELESS = 3
 """The exit status where another try would fail as well."""
+FULL = 4
+"""The exit status where memory ran out."""
 _F_SETSIG = 10  # of Linux's fcntl.h; the module fcntl has no name for it
 
 
@@ -43,12 +46,18 @@ def work(
         carry_out(file, overrides, directory, name)
     except ProofgymError as error:
         print(f"{error.boundary}: {' '.join(str(error).split())}", file=sys.stderr, flush=True)
-        sys.exit(HOPELESS if isinstance(error, ConfigError | TaskError) else 2)
+        sys.exit(_status(error, 2))
     except KeyboardInterrupt:
         sys.exit(130)
-    except Exception:
+    except Exception as error:
         traceback.print_exc()
-        sys.exit(1)
+        sys.exit(_status(error, 1))
+
+
+def _status(error: Exception, otherwise: int) -> int:
+    if isinstance(error, ConfigError | TaskError):
+        return HOPELESS
+    return FULL if is_full(error) else otherwise
 
 
 def _end_with_parent() -> None:
