@@ -26,7 +26,18 @@ def test_a_run_that_needs_more_than_there_are_says_so_itself():
     assert Gpus(["0", "1"]).take(3) == ()
 
 
-@pytest.mark.parametrize(("listed", "found"), [("3,5", ("3",)), ("3", ()), ("", ())])
+@pytest.mark.parametrize(
+    ("listed", "found"),
+    [
+        ("3,5", ("3",)),
+        ("3", ()),
+        ("", ()),
+        ("-1", ()),
+        ("0,-1", ()),
+        ("00,0", ()),
+        ("1, 0,-1,2", ("1",)),
+    ],
+)
 def test_what_the_environment_hides_is_not_lent(listed, found, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", listed)
     assert Gpus().take(1) == found

@@ -90,3 +90,27 @@ def test_an_engine_says_the_same_with_it(family, pipelined, monkeypatch):
     for request, completion in completions(family).items():
         assert completion.token_ids == masked[request].token_ids
         assert completion.logprobs == pytest.approx(masked[request].logprobs, abs=1e-4)
+
+
+def test_what_the_kernel_cannot_do_is_refused():
+    query, key, value, keys, values = made(3, 2, 4, 16, 20, torch.float32)
+    positions = torch.tensor([1, 2, 3], device=DEVICE)
+
+    def attend(**changed):
+        given = {"query": query, "key": key, "value": value, "keys": keys, "values": values}
+        return attend_new(**{**given, "positions": positions, "scaling": 1.0, **changed})
+
+    attend()
+    across = keys.transpose(-1, -2).contiguous().transpose(-1, -2)
+    for changed in (
+        {"keys": across},
+        {"positions": torch.arange(6, device=DEVICE)[::2]},
+        {"value": value[..., :8]},
+        {"key": key[:2]},
+        {"values": values[:, :, :10]},
+    ):
+        with pytest.raises(ValueError, match=r"cache|value|piece"):
+            attend(**changed)
+    if not GPU:
+        with pytest.raises(ValueError, match="bfloat16"):
+            attend(query=query.bfloat16())

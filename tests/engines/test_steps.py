@@ -16,7 +16,7 @@ from proofgym.types import Sampling
 @pytest.fixture
 def decoder() -> Decoder:
     """Its heads are as long as the shortest span that graphs are made for."""
-    return Decoder(build_model(head_dim=64).bfloat16())
+    return Decoder(build_model(head_dim=64).half())
 
 
 @pytest.mark.parametrize("by_kernel", [False, True])
@@ -38,7 +38,7 @@ def test_no_size_is_compiled_twice(
 
     decoder.step_layer = torch.compile(_step_layer, dynamic=True, backend=backend)
     decoder.draw = torch.compile(draw, dynamic=True, backend=backend)
-    prompt = torch.zeros(1, 2, 5, 64, dtype=torch.bfloat16)
+    prompt = torch.zeros(1, 2, 5, 64, dtype=torch.float16)
     for rows, length in sizes:
         cache = RowCache(rows, length, len(decoder.layers))
         for layer in range(len(decoder.layers)):
@@ -52,7 +52,7 @@ def test_no_size_is_compiled_twice(
 
 def test_a_first_step_leaves_the_rows_as_they_are(decoder: Decoder) -> None:
     cache = RowCache(8, 64, len(decoder.layers))
-    prompts = torch.randn(8, 2, 60, 64).bfloat16()
+    prompts = torch.randn(8, 2, 60, 64).half()
     for layer in range(len(decoder.layers)):
         cache.fill(layer, 0, prompts, prompts)
     steps = Steps(decoder, cache, Sampling(), None)

@@ -206,3 +206,35 @@ def test_models_of_another_build_are_refused():
     tiny.model = GPT2LMHeadModel(GPT2Config(n_layer=1, n_embd=8, n_head=1, vocab_size=300))
     with pytest.raises(EngineError, match="use the vLLM or server engine"):
         TransformersEngine(tiny)
+
+
+SMALL = {
+    "vocab_size": 300,
+    "hidden_size": 64,
+    "intermediate_size": 96,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+}
+
+
+def of_class(name, **options):
+    import transformers
+
+    config = getattr(transformers, f"{name}Config")(**SMALL, **options)
+    made = loaded()
+    made.model = getattr(transformers, f"{name}ForCausalLM")(config).eval().requires_grad_(False)
+    return made
+
+
+def test_a_window_is_refused_however_the_model_says_it():
+    with pytest.raises(EngineError, match="sliding-window layers are not supported"):
+        TransformersEngine(of_class("Mistral", sliding_window=4))
+    TransformersEngine(of_class("Mistral", sliding_window=None))
+    TransformersEngine(of_class("Qwen2", sliding_window=4, use_sliding_window=False))
+
+
+def test_attention_of_another_kind_is_refused():
+    engine = TransformersEngine(of_class("StableLm"))
+    with pytest.raises(EngineError, match="use the vLLM or server engine instead"):
+        run(engine, requests(2))

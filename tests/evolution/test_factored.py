@@ -171,11 +171,11 @@ def test_the_model_is_as_it_was_afterwards():
 def test_misuse_is_named():
     made = model()
     _, laid = population(made)
-    with pytest.raises(EngineError, match="prepare"):
+    with laid, pytest.raises(EngineError, match="prepare"):
         laid.select([0])
     laid.prepare(1)
     for wrong in ([6], [-1], [[0, 1]]):
-        with pytest.raises(EngineError, match="below 6"):
+        with laid, pytest.raises(EngineError, match="below 6"):
             laid.select(wrong)
     with pytest.raises(ModelError, match="not known how LayerNorm"):
         population(nn.Sequential(nn.Linear(3, 3), nn.LayerNorm(3)))
@@ -204,3 +204,14 @@ def test_the_engine_samples_what_the_written_out_members_would(family, noise, tm
         run.close()
     assert sampled[0] == sampled[1]
     assert len(set(sampled[0].values())) > 8
+
+
+def test_members_are_selected_inside_the_block_alone():
+    made = model()
+    _, laid = population(made, 2)
+    laid.prepare(1)
+    with laid:
+        laid.select([0, 1])
+    for choose in (lambda: laid.select([0]), lambda: laid.follow(torch.tensor([0]), 1)):
+        with pytest.raises(EngineError, match="inside its `with` block"):
+            choose()

@@ -99,6 +99,24 @@ def test_members_that_are_not_held_are_refused():
         side.prepare(0, range(4))
 
 
+def test_members_are_selected_inside_the_block_alone():
+    made = model()
+    keys = set(made.state_dict())
+    _, side = stacked(made)
+    side.prepare(0, [0, 1])
+    for _ in range(2):
+        with pytest.raises(EngineError, match="inside its `with` block"):
+            side.select([0, 1])
+        with side:
+            side.select([0, 1])
+    with side:
+        with side:
+            pass
+        with pytest.raises(EngineError, match="inside its `with` block"):
+            side.select([0, 1])
+    assert set(made.state_dict()) == keys
+
+
 def run(family, scratch, way, rank=None, rows=9, device="cpu", tasks=TASKS, stop=(), **fields):
     made = loaded(family, layers=3)
     made.model.to(device)

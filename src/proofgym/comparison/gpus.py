@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -39,5 +40,8 @@ def _names() -> list[str]:
     """Found without loading CUDA, which forked processes could not use any more."""
     listed = os.environ.get(VISIBLE)
     if listed is not None:
-        return [name.strip() for name in listed.split(",") if name.strip()]
+        names = [name.strip() for name in listed.split(",")]
+        # CUDA reads the list up to the first that there cannot be, such as -1.
+        valid = list(takewhile(lambda name: name and not name.startswith("-"), names))
+        return [str(int(name)) if name.isdigit() else name for name in valid]
     return [str(number) for number, _ in enumerate(Path("/dev").glob("nvidia[0-9]*"))]

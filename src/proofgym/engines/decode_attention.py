@@ -32,7 +32,9 @@ def attend_new(
 ) -> Tensor:
     """Store each row's new key and value (N, K, H) at its position (N,) in the caches
     (N, K, S, H), and attend to positions 0 up to it: query (N, K, G, H), of which G share a key
-    head, to (N, K, G, H). The caches may be views, but not of the same memory."""
+    head, to (N, K, G, H). The caches may be views with rows of numbers side by side, but not of
+    the same memory. Raises ValueError."""
+    _check(query, key, value, keys, values, positions)
     rows, heads, queries, width = query.shape
     query, key, value = (
         it if it.stride(-1) == 1 else it.contiguous() for it in (query, key, value)
@@ -49,6 +51,21 @@ def attend_new(
         WIDE=wide, BLOCK=block,
     )  # fmt: skip
     return attended
+
+
+def _check(
+    query: Tensor, key: Tensor, value: Tensor, keys: Tensor, values: Tensor, positions: Tensor
+) -> None:
+    """What the kernel counts on."""
+    rows, heads, _, width = query.shape
+    if {key.shape, value.shape} != {(rows, heads, width)}:
+        raise ValueError(f"key {(*key.shape,)}, value {(*value.shape,)}, query {(*query.shape,)}")
+    if keys.shape != values.shape or (*keys.shape[:2], keys.shape[3]) != (rows, heads, width):
+        raise ValueError(f"caches {(*keys.shape,)}, {(*values.shape,)}, key {(*key.shape,)}")
+    if (keys.stride(3), values.stride(3), positions.stride(0)) != (1, 1, 1):
+        raise ValueError("caches and positions must have their last axis in one piece")
+    if query.is_cpu and query.dtype == torch.bfloat16:
+        raise ValueError("Triton's interpreter does not multiply bfloat16")
 
 
 @attend_new.register_fake

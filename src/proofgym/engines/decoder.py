@@ -43,7 +43,7 @@ class Decoder:
                 f"{type(model).__name__} has no model.{missing[0]}; the transformers engine "
                 "drives Llama, Qwen2 and Qwen3 style models; use the vLLM or server engine instead"
             )
-        if "sliding_attention" in (getattr(model.config, "layer_types", None) or ()):
+        if _slides(model.config):
             raise EngineError(
                 "sliding-window layers are not supported; use the vLLM or server engine"
             )
@@ -188,6 +188,15 @@ def draw(
 ) -> tuple[Tensor, Tensor]:
     """Tokens (N,) and their log-probabilities (N,) from final hidden states."""
     return sample(head(norm(hidden_N1D))[:, 0], uniforms_N, temperature, top_p)
+
+
+def _slides(config: Any) -> bool:
+    """Whether a layer sees a window of the positions before it."""
+    kinds = getattr(config, "layer_types", None)
+    if kinds is not None:
+        return "sliding_attention" in kinds
+    used = getattr(config, "use_sliding_window", True)
+    return bool(used and getattr(config, "sliding_window", None))
 
 
 def _cache_argument(layer: Any) -> str:

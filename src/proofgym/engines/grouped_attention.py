@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from proofgym.engines.cache import StepCache
+from proofgym.errors import EngineError
 
 _NAME = "proofgym_grouped"
 BY_KERNEL = {"cuda"}
@@ -43,15 +44,21 @@ def _attend(
     key: Tensor,
     value: Tensor,
     attention_mask: Tensor | None,
-    step_cache: StepCache,
     scaling: float | None = None,
+    step_cache: StepCache | None = None,
     **_: Any,
 ) -> tuple[Tensor, None]:
     """query (N, H, 1, D), key and value (N, K, S, D), mask (N, 1, 1, S): (N, 1, H, D). Without a
     mask key and value are the new ones, S = 1, for the kernel to store.
 
-    Heads h = k·H/K … share key head k, as `repeat_kv` has it.
+    Heads h = k·H/K … share key head k, as `repeat_kv` has it. Raises EngineError for models whose
+    attention is another.
     """
+    if step_cache is None or key.shape != value.shape or key.shape[-1] != query.shape[-1]:
+        raise EngineError(
+            f"{type(module).__name__} attends in a way that the transformers engine does not know; "
+            "use the vLLM or server engine instead"
+        )
     rows, heads, width = query.shape[0], query.shape[1], query.shape[3]
     groups = query.reshape(rows, key.shape[1], -1, width)
     scale = scaling or width**-0.5

@@ -27,6 +27,8 @@ from proofgym.evolution.swapped import restore
 
 class Factored:
     """A population laid over a model. Use as a context manager; outside it the model is untouched.
+    Inside, modules may have other classes and more buffers: a model is not to be copied, saved or
+    loaded then.
 
     `select` before every forward pass says which member answers each batch row; the first axis of
     every activation must be those rows.
@@ -42,7 +44,7 @@ class Factored:
         """The first decoder layer whose output depends on the member: all below can be shared."""
         self.rows: Rows | None = None
         self.iteration: int | None = None
-        self._following = False
+        self._laid = self._following = False
         self.compilable = all(is_known(patch.module) for patch in self._patches)
         """Whether a pass that follows members is one of tensors alone."""
 
@@ -95,6 +97,7 @@ class Factored:
 
     def select(self, members: torch.Tensor | Iterable[int] | None) -> None:
         """Member of each batch row, shape [B]; None for the unperturbed policy."""
+        self._require_laid()
         self._leave()
         if members is None:
             self.rows = None
@@ -115,6 +118,7 @@ class Factored:
 
         The same numbers to rounding: products with B are summed in float32 here.
         """
+        self._require_laid()
         if self.iteration is None:
             raise EngineError("Factored.prepare must draw an iteration's noise before follow")
         if not self.compilable:
@@ -125,6 +129,12 @@ class Factored:
             self._following = True
         for patch in self._patches:
             patch.follow(members)
+
+    def _require_laid(self) -> None:
+        if not self._laid:
+            raise EngineError(
+                "the population is not laid over the model: work inside its `with` block"
+            )
 
     def _leave(self) -> None:
         """Back from the modules of `follow` to hooks."""
@@ -137,6 +147,7 @@ class Factored:
     def __enter__(self) -> Factored:
         self.detach()
         self._hook()
+        self._laid = True
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -144,6 +155,7 @@ class Factored:
 
     def detach(self) -> None:
         """Leave the model as it was; harmless where nothing is attached."""
+        self._laid = False
         self._leave()
         self._unhook()
 

@@ -34,7 +34,8 @@ _SHARE = 0.5
 
 class Stacked:
     """Some members of a population laid over a model, a group at a time. A context manager; outside
-    it the model is untouched.
+    it the model is untouched. Inside, modules have other classes and more buffers: a model is not
+    to be copied, saved or loaded then.
 
     `most` members at once; None: as many as fit into half of the memory that is free.
     """

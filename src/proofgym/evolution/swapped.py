@@ -12,6 +12,8 @@ from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
+from proofgym.errors import EngineError
+
 
 class Swapped(nn.Module):
     """The other way. A subclass says what it reads, and computes."""
@@ -39,7 +41,9 @@ def swap(module: nn.Module, other: type[Swapped], **settings: Any) -> None:
 
 
 def give(module: nn.Module, **buffers: Tensor | None) -> None:
-    """Let a swapped module read these."""
+    """Let a swapped module read these. Raises EngineError for one that is not, or no longer."""
+    if not isinstance(module, Swapped):
+        raise EngineError("the population is not laid over the model: work inside its `with` block")
     module._buffers.update(buffers)
 
 
