@@ -116,8 +116,9 @@ def describe(
     attempts = len(experiment.at) * len(tasks) * experiment.samples
     variants = experiment.variants_named()
     yield (
-        f"{experiment.name}: {len(variants)} variants x {len(experiment.seeds)} seeds = "
-        f"{len(runs)} runs of {experiment.budget} each"
+        f"{experiment.name}: {_counted(len(variants), 'variant')} x "
+        f"{_counted(len(experiment.seeds), 'seed')} = {_counted(len(runs), 'run')} of "
+        f"{experiment.budget}{' each' if len(runs) > 1 else ''}"
     )
     for chosen in variants:
         settings = ", ".join(f"{path} = {text}" for path, text in chosen.labels.items())
@@ -167,3 +168,7 @@ def _estimate(
     counted = "not counted" if start_up is None else f"{start_up:.1f} s a run, included"
     total = duration((left * each + waiting) / jobs)
     return f"estimate: {total}, at the rate of the runs so far (start-up: {counted})"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
