@@ -13,7 +13,7 @@ from proofgym.comparison.experiment import Experiment
 from proofgym.comparison.variant import Variant
 from proofgym.errors import RunError
 from proofgym.job import Job
-from proofgym.progress import duration
+from proofgym.progress import counted, duration
 from proofgym.run_directory import RunDirectory
 
 RUNS = "runs"
@@ -116,8 +116,8 @@ def describe(
     attempts = len(experiment.at) * len(tasks) * experiment.samples
     variants = experiment.variants_named()
     yield (
-        f"{experiment.name}: {_counted(len(variants), 'variant')} x "
-        f"{_counted(len(experiment.seeds), 'seed')} = {_counted(len(runs), 'run')} of "
+        f"{experiment.name}: {counted(len(variants), 'variant')} x "
+        f"{counted(len(experiment.seeds), 'seed')} = {counted(len(runs), 'run')} of "
         f"{experiment.budget}{' each' if len(runs) > 1 else ''}"
     )
     for chosen in variants:
@@ -168,7 +168,3 @@ def _estimate(
     counted = "not counted" if start_up is None else f"{start_up:.1f} s a run, included"
     total = duration((left * each + waiting) / jobs)
     return f"estimate: {total}, at the rate of the runs so far (start-up: {counted})"
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

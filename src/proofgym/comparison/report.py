@@ -17,7 +17,7 @@ from proofgym.comparison.record import Record
 from proofgym.comparison.results import Results, VariantResult
 from proofgym.comparison.style import STYLE
 from proofgym.comparison.variant import label
-from proofgym.progress import duration
+from proofgym.progress import counted, duration
 
 _ALIKE = {
     "tokens": "tokens the model wrote",
@@ -56,8 +56,9 @@ def _summary(results: Results) -> str:
     it = results.experiment
     done = sum(record.state == "finished" for record in results.records)
     return (
-        f"{len(results.variants)} variants, {len(it.seeds)} seeds, {it.budget} each; "
-        f"{results.tasks} held-out tasks with {it.samples} attempts each; "
+        f"{counted(len(results.variants), 'variant')}, {counted(len(it.seeds), 'seed')}, "
+        f"{it.budget} each; {counted(results.tasks, 'held-out task')} with "
+        f"{counted(it.samples, 'attempt')} each; "
         f"{done} of {len(results.records)} runs finished."
     )
 
