@@ -240,7 +240,7 @@ def test_a_statement_that_lean_refuses_is_named_with_file_and_line(tiny_model, t
 def test_a_job_file_must_define_one_job(tmp_path):
     path = Path(tmp_path / "none.py")
     path.write_text("x = 1\n")
-    with pytest.raises(ConfigError, match="exactly one Job"):
+    with pytest.raises(ConfigError, match=r"exactly one Job .* found: none$"):
         load_job(path)
 
 
