@@ -143,7 +143,7 @@ def test_all_of_a_run_has_every_number(tmp_path):
         run.record("iteration", iteration=iteration, reward=0.5, statuses={"passed": 1}, **numbers)
     whole = show("show", run.path, "--all")
     for name, value in numbers.items():
-        assert whole.count(f"{name} {value}") == 6
+        assert whole.count(f"{name}={value}") == 6
     assert "--all shows 1 earlier iteration, " in show("show", run.path)
     assert "running: 6/9" in show("show", run.path)
     run.close()

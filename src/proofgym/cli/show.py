@@ -135,8 +135,9 @@ def _print_events(events: list[dict[str, Any]]) -> None:
 def _print_rest(event: dict[str, Any]) -> None:
     """What an iteration's line does not say."""
     said = {"event", "time", "iteration", "reward", "statuses", "components", *_FAULTS}
-    rest = [f"{name} {json.dumps(it)}" for name, it in event.items() if name not in said]
-    print(textwrap.fill(", ".join(rest), 100, initial_indent=_INDENT, subsequent_indent=_INDENT))
+    rest = [f"{name}={json.dumps(it)}" for name, it in event.items() if name not in said]
+    lines = textwrap.wrap("  ".join(rest), 84, break_long_words=False, break_on_hyphens=False)
+    print(textwrap.indent("\n".join(lines), _INDENT))
 
 
 def _print_iteration(event: dict[str, Any]) -> None:
