@@ -148,6 +148,12 @@ def test_all_of_a_run_has_every_number(tmp_path):
     assert "running: 6/9" in show("show", run.path)
     run.close()
     assert "killed: 6/9" in show("show", run.path)
+    job["model"] = {"name": "m"}
+    run.write_json("job.json", {"source": None, "overrides": [], "control": None, "job": job})
+    listed = show("runs", "--runs", tmp_path)
+    assert re.search(r"reward first.*reward last", listed)
+    assert "Rewards are of different tasks" in listed
+    assert re.search(r"one .*6/9.*killed", listed)
 
 
 def test_a_run_over_a_quantised_base_says_so_and_is_rebuilt(
