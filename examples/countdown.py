@@ -1,4 +1,4 @@
-"""Train a chat model on countdown: make a number from others. Needs proofgym[reasoning], a model
+"""Train a chat model on countdown: make a number from others. Needs the extra `reasoning`, a model
 from a hub (SmolLM2-135M solved none of 16 problems with two numbers), and for speed a GPU.
 
 proofgym train examples/countdown.py --set iterations=5

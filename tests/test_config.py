@@ -48,6 +48,12 @@ def test_a_wrong_choice_names_the_nearest():
         Inner(noise="rademacer")
 
 
+def test_without_a_near_name_all_are_said():
+    assert nearest("sigme", ["sigma", "rank"]) == "did you mean 'sigma'? (allowed: 'sigma', 'rank')"
+    with pytest.raises(ConfigError, match=r"no field 'x'; choose from 'name', 'inner', 'iter"):
+        Outer("a", x=1)
+
+
 def test_an_out_of_range_value_is_refused():
     with pytest.raises(ConfigError, match=r"Inner.sigma = -1.*greater than 0"):
         Inner(sigma=-1)

@@ -61,3 +61,9 @@ def test_every_example_of_a_page_runs_by_itself(page, capsys):
         exec(compile(code, page, "exec"), {"__name__": page})
         said = re.findall(r"^ *print\(.*\)  # (.*)$", code, re.M)
         assert capsys.readouterr().out.splitlines() == said
+
+
+def test_extras_are_asked_for_as_they_can_be_had():
+    """No message or page names a package of an index that does not have it."""
+    files = [*ROOT.glob("src/**/*.py"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/*.py")]
+    assert [str(it) for it in files if "proofgym[" in it.read_text()] == []

@@ -14,9 +14,11 @@ from transformers import GPT2Config, GPT2LMHeadModel
 from typer.testing import CliRunner
 
 from proofgym.algorithms.es import ES
+from proofgym.budget import UNITS
 from proofgym.checkpoint import export_run
 from proofgym.cli.main import app
 from proofgym.models import load_model, weights_digest
+from proofgym.run_directory import RunDirectory
 
 PERTURBED, FROZEN = r"\d+ of \d+ tensors are perturbed, \d+ weights", r"\d+ stay as they are"
 LINE = re.compile(r"  (\S+) \[([\d, ]*)\] (\w+)(?:, also (\S+))?(?:, k x 2\^(\d+))?$")
@@ -125,6 +127,33 @@ def test_a_run_fits_on_a_screen_and_all_of_it_is_there(job_file, tmp_path):
     assert len(sections(whole)[0]) > 10
     assert len(re.findall(r"^iteration ", whole, re.M)) == 12
     assert '"reason": "failed"' in whole
+    order = ["failed: 12/12", "held-out success", "iteration    1", '"reason"', "tensors", '"job"']
+    places = [whole.index(words) for words in order]
+    assert places == sorted(places)
+
+
+def test_all_of_a_run_has_every_number(tmp_path):
+    """Names and values of everything that an iteration's event holds, GRPO's own included."""
+    run = RunDirectory.make(tmp_path / "one")
+    settings = {"kind": "GRPO", "seed": 0, "iterations": 9, "budget": dict.fromkeys(UNITS)}
+    job = {**settings, "algorithm": {"kind": "GRPO"}, "tasks": {"kind": "Jsonl"}}
+    run.write_json("job.json", {"source": None, "overrides": [], "control": None, "job": job})
+    numbers = {"loss": -0.0123, "entropy": 1.25, "gradient_norm": 0.5, "steps": 4}
+    for iteration in range(6):
+        run.record("iteration", iteration=iteration, reward=0.5, statuses={"passed": 1}, **numbers)
+    whole = show("show", run.path, "--all")
+    for name, value in numbers.items():
+        assert whole.count(f"{name}={value}") == 6
+    assert "--all shows 1 earlier iteration, " in show("show", run.path)
+    assert "running: 6/9" in show("show", run.path)
+    run.close()
+    assert "killed: 6/9" in show("show", run.path)
+    job["model"] = {"name": "m"}
+    run.write_json("job.json", {"source": None, "overrides": [], "control": None, "job": job})
+    listed = show("runs", "--runs", tmp_path)
+    assert re.search(r"reward first.*reward last", listed)
+    assert "Rewards are of different tasks" in listed
+    assert re.search(r"one .*6/9.*killed", listed)
 
 
 def test_a_run_over_a_quantised_base_says_so_and_is_rebuilt(

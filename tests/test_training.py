@@ -13,8 +13,10 @@ from pathlib import Path
 
 import pytest
 import torch
+from typer.testing import CliRunner
 
 from proofgym.checkpoint import export_run, rebuild
+from proofgym.cli.main import app
 from proofgym.errors import ConfigError, ModelError, RunError, TaskError, VerifierError
 from proofgym.job_file import load_job
 from proofgym.models import load_model
@@ -171,7 +173,7 @@ def test_a_longer_run_ends_as_if_it_had_been_that_long(job_file, tmp_path):
 def test_resuming_with_other_settings_names_what_changed(job_file, tmp_path):
     run = train(job_file, tmp_path)
     job = load_job(job_file, ["algorithm.sigma=0.5"])
-    with pytest.raises(RunError, match=r"algorithm\.sigma"):
+    with pytest.raises(RunError, match=r"algorithm\.sigma 0\.0\d+ -> 0\.5.*may change.*m\.stack"):
         job.resume(RunDirectory.open(tmp_path, run.id))
 
 
@@ -238,7 +240,7 @@ def test_a_statement_that_lean_refuses_is_named_with_file_and_line(tiny_model, t
 def test_a_job_file_must_define_one_job(tmp_path):
     path = Path(tmp_path / "none.py")
     path.write_text("x = 1\n")
-    with pytest.raises(ConfigError, match="exactly one Job"):
+    with pytest.raises(ConfigError, match=r"exactly one Job .* found: none$"):
         load_job(path)
 
 
@@ -318,3 +320,17 @@ def test_bad_input_leaves_no_run_behind(job_file, tmp_path, override, error, wor
     with pytest.raises(error, match=words):
         train(job_file, tmp_path / "runs", override.replace("'", '"'))
     assert not list((tmp_path / "runs").glob("*"))
+
+
+@pytest.mark.parametrize("options", [[], ["--dry-run"]])
+def test_a_model_of_no_known_name_is_refused_before_anything_else(job_file, tmp_path, options):
+    chosen = ["--set", "model=lean-tinny", "--set", "tasks.path=nothing", "--runs", str(tmp_path)]
+    done = CliRunner().invoke(app, ["train", str(job_file), *chosen, *options])
+    assert isinstance(done.exception, ModelError)
+    assert "did you mean 'lean-tiny'?" in str(done.exception)
+    assert done.output == ""
+
+
+@pytest.mark.parametrize("name", ["lean-tiny", "someone/some-model"])
+def test_a_model_that_may_exist_passes_the_check(job_file, name):
+    assert load_job(job_file, [f"model={name}"]).check()

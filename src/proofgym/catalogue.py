@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+from proofgym.errors import ModelError, nearest, no_file, no_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,22 @@ PACKAGED = {
 
 #: Small models of the project's own; `-untrained` is what the warm start began with.
 OWN = ("lean-tiny", "lean-tiny-untrained")
+
+
+def refuse_unknown(name: str) -> None:
+    """Raise ModelError where a name is of no packaged model, of nothing on disk, and could not be
+    one on the model hub, which is not asked."""
+    path = Path(name).expanduser()
+    if name in PACKAGED or name in OWN or path.is_dir():
+        return
+    if path.suffix == ".gguf":
+        if not path.is_file():
+            raise ModelError(no_file(path))
+    elif not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
+        if name.startswith((".", "/", "~")) and not path.exists():
+            raise ModelError(f"{name}: {no_folder(path)}")
+        hint = nearest(name, [*PACKAGED, *OWN])
+        raise ModelError(f"{name}: no such packaged model or directory; {hint}")
 
 
 def before_warm_start(model: Any) -> Any:

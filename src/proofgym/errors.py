@@ -121,17 +121,15 @@ _MOST_NAMED = 40
 
 
 def nearest(value: object, allowed: Iterable[str]) -> str:
-    """Say what is allowed, nearest match first: "did you mean 'x'? (allowed: 'x', 'y')".
-
-    Of many, the first few.
+    """Say what is allowed, nearest match first: "did you mean 'x'? (allowed: 'x', 'y')", or
+    "choose from 'x', 'y'" where none is near. Of many, the first few.
     """
     names = list(allowed)
     match = difflib.get_close_matches(str(value), names, n=1, cutoff=0.5)
     listed = ", ".join(repr(name) for name in names[:_MOST_NAMED])
     if len(names) > _MOST_NAMED:
         listed += f", and {len(names) - _MOST_NAMED} more"
-    hint = f"did you mean {match[0]!r}? " if match else ""
-    return f"{hint}(allowed: {listed})"
+    return f"did you mean {match[0]!r}? (allowed: {listed})" if match else f"choose from {listed}"
 
 
 def no_file(path: Path) -> str:

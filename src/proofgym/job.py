@@ -13,6 +13,7 @@ from pydantic import Field, field_validator, model_validator
 
 from proofgym.algorithms.algorithm import Algorithm
 from proofgym.budget import Budget
+from proofgym.catalogue import refuse_unknown
 from proofgym.clusters.local import Local
 from proofgym.config import Config
 from proofgym.environments.attempts import Attempts
@@ -168,9 +169,8 @@ class Job(Config):
         stored = directory.read_json("job.json")
         if different := self.differs(stored["job"]):
             raise RunError(
-                f"run {directory.id} was made with another configuration, of which only iterations "
-                f"and budget may change, to more; start a new run instead. Changed: "
-                f"{', '.join(different)}"
+                f"run {directory.id} was made with another configuration: {', '.join(different)}. "
+                f"What may change is: {', '.join(self._may_change())}. Start a new run instead"
             )
         self.refuse_finished(directory)
         tasks = self.check()
@@ -196,6 +196,11 @@ class Job(Config):
             overrides = [*stored["overrides"], *(f"{name}={amounts[name]:.15g}" for name in longer)]
         renewed = {"overrides": list(overrides), "job": self.to_json()}
         directory.write_json("job.json", {**stored, **renewed})
+
+    def _may_change(self) -> list[str]:
+        """What `differs` allows, in words."""
+        fields = [f"algorithm.{name}" for name in sorted(self.algorithm.may_change)]
+        return ["iterations (to more)", "budget (to more)", *fields]
 
     def differs(self, stored: Any) -> list[str]:
         """Fields in which it is not what a run was begun with, but for those that may change, and
@@ -236,6 +241,7 @@ class Job(Config):
 
     def check(self) -> list[Any]:
         """Load and check everything that needs no model; returns the training tasks."""
+        refuse_unknown(self.model.name)
         self.cluster.check()
         self.algorithm.check(self.sampling)
         tasks = self.tasks.load()

@@ -15,6 +15,8 @@ from proofgym.errors import ConfigError, ProofgymError, no_file
 from proofgym.job import Job
 
 Wanted = TypeVar("Wanted", bound=Config)
+_COMMANDS = {"Job": "train", "Comparison": "compare", "Sweep": "sweep"}
+"""By the names of classes, so that a job alone loads nothing of comparisons."""
 
 
 def load_job(path: Path, overrides: Sequence[str] = (), beside: Path | None = None) -> Job:
@@ -45,18 +47,29 @@ def execute(path: Path, beside: Path | None = None) -> ModuleType:
     return module
 
 
-def the_one(kind: type[Wanted], module: ModuleType, path: Path) -> Wanted:
-    """The only object of a kind that a module defines, or else has. Raises ConfigError."""
+def the_one(kind: type[Wanted], module: ModuleType, path: Path, called: str = "") -> Wanted:
+    """The only object of a kind that a module defines, or else has. Raises ConfigError, which names
+    the kind as it is `called` and the command for what else is there."""
     found = {name: value for name, value in vars(module).items() if isinstance(value, kind)}
     if len(found) > 1:  # what it imported from files beside it does not count
         theirs = {id(value) for other in _beside(module) for value in vars(other).values()}
         found = {name: value for name, value in found.items() if id(value) not in theirs}
     if len(found) != 1:
         raise ConfigError(
-            f"{path} must define exactly one {kind.__name__} at its top level; found: "
-            f"{', '.join(found) or 'none'}"
+            f"{path} must define exactly one {called or kind.__name__} at its top level; found: "
+            f"{', '.join(found) or 'none' + _instead(module, path)}"
         )
     return next(iter(found.values()))
+
+
+def _instead(module: ModuleType, path: Path) -> str:
+    """The commands for what a module has."""
+    kinds = {type(value).__name__ for value in vars(module).values() if isinstance(value, Config)}
+    return "".join(
+        f". It has a {kind}: proofgym {command} {path}"
+        for kind, command in _COMMANDS.items()
+        if kind in kinds
+    )
 
 
 def _beside(module: ModuleType) -> list[ModuleType]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import re
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -27,8 +26,8 @@ from transformers.utils import cached_file
 
 from proofgym import own_model, quantised
 from proofgym.adapter import merge, read_adapter
-from proofgym.catalogue import OWN, PACKAGED
-from proofgym.errors import ModelError, nearest, no_file, no_folder
+from proofgym.catalogue import OWN, PACKAGED, refuse_unknown
+from proofgym.errors import ModelError, nearest
 from proofgym.memory import saying_when_full
 from proofgym.model_cache import DEQUANTISED, gguf_directory, packaged_directory, recorded
 
@@ -158,6 +157,7 @@ def _content_digest(tensor: Tensor) -> bytes:
 
 def _locate(name: str) -> tuple[Path | str, str, str | None]:
     """What to give `from_pretrained`, a readable source, and the base digest if it is known."""
+    refuse_unknown(name)
     if name in PACKAGED:
         packaged = PACKAGED[name]
         where = packaged_directory(name, packaged)
@@ -169,17 +169,10 @@ def _locate(name: str) -> tuple[Path | str, str, str | None]:
         return own_model.DIRECTORY, f"{name} (proofgym's own)", digest
     path = Path(name).expanduser()
     if path.suffix == ".gguf":
-        if not path.is_file():
-            raise ModelError(no_file(path))
         where = gguf_directory(path)
         return where, path.name, recorded(where)["weights_digest"]
     if path.is_dir():
         return path, name, recorded(path).get("weights_digest")
-    if not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
-        if name.startswith((".", "/", "~")) and not path.exists():
-            raise ModelError(f"{name}: {no_folder(path)}")
-        hint = nearest(name, [*PACKAGED, *OWN])
-        raise ModelError(f"{name}: no such packaged model or directory; {hint}")
     return name, name, None
 
 

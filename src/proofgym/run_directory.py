@@ -106,6 +106,18 @@ class RunDirectory:
         file.flush()
         self._lock = file
 
+    def in_use(self) -> bool:
+        """Whether a process works on it."""
+        path = self.path / "lock"
+        if not path.exists():
+            return False
+        with path.open() as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except OSError:
+                return True
+        return False
+
     def discard_unused(self) -> None:
         """Remove the directory if its work never began: bad input leaves nothing behind."""
         if not self.events():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -19,6 +20,7 @@ from typer.testing import CliRunner
 from proofgym.cli.main import app
 from proofgym.comparison import load, plan, write_report
 from proofgym.comparison.runner import starts
+from proofgym.errors import RunError
 
 
 def command(*arguments):
@@ -113,6 +115,14 @@ class Balanced(HTMLParser):
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
+
+
+def test_a_report_needs_to_know_which_tasks_were_measured(copied):
+    directory, path = copied
+    (directory / "runs" / "grpo-seed0" / "evaluation.json").unlink()
+    error = compare(path, "--report-only", check=False).exception
+    assert isinstance(error, RunError)
+    assert re.search(r"runs/grpo-seed0 has measurements but no evaluation\.json", str(error))
 
 
 def test_a_larger_budget_continues_what_is_there(copied):

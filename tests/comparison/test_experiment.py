@@ -6,11 +6,12 @@ import json
 
 import pytest
 
-from proofgym import ES, GRPO, Budget, Comparison, Supervised, Sweep
+from proofgym import ES, GRPO, Budget, Comparison, Likelihood, Probe, Supervised, Sweep
 from proofgym.budget import spent
-from proofgym.comparison import load, plan
+from proofgym.comparison import describe, load, plan
 from proofgym.comparison.variant import label
 from proofgym.errors import ConfigError
+from proofgym.job_file import load_job
 
 
 @pytest.fixture
@@ -137,3 +138,29 @@ def test_a_part_is_changed_in_the_whole_that_a_variant_names(job):
 
 def test_what_a_variant_leaves_out_is_shown(job):
     assert label(ES(rank=None)) == "ES(rank=none)"
+
+
+def test_a_file_of_another_kind_names_the_command_for_it(write):
+    path = write("")
+    wanted = rf"one Comparison or Sweep .*found: none\. It has a Job: proofgym train {path}$"
+    with pytest.raises(ConfigError, match=wanted):
+        load(path)
+    path = write()
+    path.write_text(path.read_text() + "\ndel job\n")
+    with pytest.raises(
+        ConfigError, match=rf"one Job .* It has a Comparison: proofgym compare {path}$"
+    ):
+        load_job(path)
+
+
+def test_the_attempts_of_probes_are_planned(job, tmp_path):
+    probes = {
+        "again": Probe(tasks=job.tasks, reward=job.reward, samples=3),
+        "text": Likelihood(("the cat sat", "a dog")),
+    }
+    planned = comparison(job, probes=probes)
+    words = "\n".join(describe(planned, plan(planned, tmp_path), 1))
+    assert "60 attempts a run and 48 at the tasks of 1 probe, not counted in it" in words
+    assert "60 attempts a run, not counted" in "\n".join(
+        describe(comparison(job), plan(comparison(job), tmp_path), 1)
+    )

@@ -20,10 +20,10 @@ TASK = Task("t", "", data={"statement": "theorem t : True"})
     [
         ({"require": ("netwrk",)}, "no such protection 'netwrk'; did you mean 'network'?"),
         ({"require": ("memory", "orphan")}, "did you mean 'orphans'?"),
-        ({"require": ("x",)}, f"allowed: {', '.join(map(repr, PROTECTIONS))}"),
+        ({"require": ("x",)}, f"choose from {', '.join(map(repr, PROTECTIONS))}"),
         ({"require": "network"}, "Lean.require = 'network'"),
         ({"sandbox": "bubblewarp"}, "no such sandbox 'bubblewarp'; did you mean 'bubblewrap'?"),
-        ({"sandbox": ""}, "allowed: 'bubblewrap', 'namespaces', 'limits_only'"),
+        ({"sandbox": ""}, "choose from 'bubblewrap', 'namespaces', 'limits_only'"),
         ({"sandbox": 3}, "Lean.sandbox = 3"),
     ],
 )

@@ -161,7 +161,7 @@ def test_replay_needs_no_outcomes_where_nothing_is_learnt():
     ("fields", "words"),
     [
         ({"by": "sucess"}, "did you mean 'success'"),
-        ({"skip": "all"}, "allowed: 'solved', 'unsolved', 'both'"),
+        ({"skip": "all"}, "choose from 'solved', 'unsolved', 'both'"),
         ({"again": 2}, "less than or equal to 1"),
     ],
 )

@@ -81,6 +81,7 @@ def _print_table(base, warm, trained) -> None:  # type: ignore[no-untyped-def]
     from rich.console import Console
     from rich.table import Table
 
+    from proofgym.comparison.amounts import points
     from proofgym.evaluation import paired_difference
 
     table = Table(
@@ -97,7 +98,10 @@ def _print_table(base, warm, trained) -> None:  # type: ignore[no-untyped-def]
     Console().print(table)
     gain = paired_difference(trained, warm)
     verdict = "excludes" if gain.low > 0 or gain.high < 0 else "includes"
-    print(f"training changed pass@1 by {gain} (paired, n = {len(warm.tasks)}): {verdict} zero")
+    print(
+        f"training changed pass@1 by {points(gain.mean, sign=True)} points [{points(gain.low)}, "
+        f"{points(gain.high)}] (paired, n = {len(warm.tasks)}): {verdict} zero"
+    )
 
 
 def _print_new_proofs(warm, trained, most: int = 5) -> None:  # type: ignore[no-untyped-def]

@@ -66,7 +66,7 @@ def _cell(key: str, found: frozenset[str] | str) -> str:
 
 def _libraries() -> bool:
     missing = [n for n in ("torch", "transformers", "numba") if not importlib.util.find_spec(n)]
-    advice = f"missing {', '.join(missing)}: pip install 'proofgym[embedded]'"
+    advice = f"missing {', '.join(missing)}: pip install -e '.[embedded]'"
     return _say(not missing, "libraries", advice if missing else "torch, transformers, numba")
 
 

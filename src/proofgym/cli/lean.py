@@ -55,7 +55,7 @@ def serve(
     Example: proofgym lean serve --port 8000 --key-file key.txt
     """
     if missing := [name for name in _NEEDED if not importlib.util.find_spec(name)]:
-        raise ConfigError(f"missing {', '.join(missing)}: pip install 'proofgym[server]'")
+        raise ConfigError(f"missing {', '.join(missing)}: pip install -e '.[server]'")
     from proofgym.lean.server.listen import serve as listen
     from proofgym.lean.server.settings import Serving
 

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from proofgym.cli.train import Runs
 from proofgym.errors import ConfigError, RunError
 
+if TYPE_CHECKING:
+    from proofgym.run_directory import RunDirectory
+
 _ID_WIDTH = 24
 
 
 def runs(runs: Runs = Path("runs")) -> None:
     """List the runs, oldest first.
+
+    The rewards are of the first and the last iteration, each of its own tasks: no measure of what
+    was learnt (`proofgym show` has held-out success, `proofgym eval` measures it).
 
     Example: proofgym runs
     """
@@ -23,9 +29,9 @@ def runs(runs: Runs = Path("runs")) -> None:
 
     from proofgym.run_directory import list_runs
 
-    table = Table()
+    table = Table(caption="Rewards are of different tasks: those of the first and last iteration.")
     table.add_column("run", no_wrap=True, min_width=_ID_WIDTH)  # what the other commands ask for
-    for name in ("model", "algorithm", "iterations", "reward first", "last", "state"):
+    for name in ("model", "algorithm", "iterations", "reward first", "reward last", "state"):
         table.add_column(name)
     for run in list_runs(runs):
         try:
@@ -43,7 +49,7 @@ def runs(runs: Runs = Path("runs")) -> None:
             job["algorithm"]["kind"] + (f" {stored['control']}" if stored["control"] else ""),
             progress(job, sum(e["event"] == "iteration" for e in events)),
             *(f"{rewards[i]:.3f}" if rewards else "-" for i in (0, -1)),
-            state(events),
+            state(run, events),
         )
     console = Console()
     (console if console.is_terminal else Console(width=160)).print(table)
@@ -76,7 +82,9 @@ def export(
     print(f"{to}  weights {digest}")
 
 
-def state(events: list[dict[str, Any]]) -> str:
+def state(run: RunDirectory, events: list[dict[str, Any]]) -> str:
     """How it ended, in a word, or that it has not."""
+    if run.in_use():
+        return "running"
     last = events[-1] if events else {"event": "none"}
-    return last["reason"] if last["event"] == "end" else "running or killed"
+    return last["reason"] if last["event"] == "end" else "killed"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,12 +12,15 @@ import typer
 
 from proofgym.cli.runs import progress, state
 from proofgym.cli.train import Runs
+from proofgym.progress import counted
 
 if TYPE_CHECKING:
     from proofgym.run_directory import RunDirectory
 
 _LAST = 5
 """Iterations that a screen has room for."""
+_INDENT = " " * 16
+_FAULTS = ("faults", "fault_examples")
 _FILES = {
     "job.json": "the whole configuration",
     "environment.json": "the machine and versions",
@@ -31,7 +35,7 @@ def show(
     run: Annotated[str, typer.Argument(help="Run id, a unique part of it, its path, or 'latest'.")],
     all_: Annotated[
         bool,
-        typer.Option("--all", help="The whole configuration, every tensor, every event."),
+        typer.Option("--all", help="Every event with all its numbers, tensors, configuration."),
     ] = False,
     rollouts: Annotated[bool, typer.Option("--rollouts", help="Print attempts too.")] = False,
     failed: Annotated[
@@ -52,14 +56,14 @@ def show(
     directory = RunDirectory.read(runs, run)
     print(f"run {directory.id}  {directory.path}")
     events = directory.events()
+    _print_job(directory, events)
+    _print_success(events)
     if all_:
-        print(json.dumps(directory.read_json("job.json"), indent=2))
-        _print_model(directory, tensors=True)
         _print_events(events)
+        _print_model(directory, tensors=True)
+        print(json.dumps(directory.read_json("job.json"), indent=2))
     else:
-        _print_job(directory, events)
         _print_model(directory, tensors=False)
-        _print_success(events)
         _print_files(directory)
         _print_last(events)
     if rollouts or failed:
@@ -73,7 +77,7 @@ def _print_job(directory: RunDirectory, events: list[dict[str, Any]]) -> None:
     done = sum(event["event"] == "iteration" for event in events)
     weights = f", weights {last['weights'][:12]}" if "weights" in last else ""
     error = f": {last['error']}" if "error" in last else ""
-    print(f"{state(events)}: {progress(job, done)} iterations{weights}{error}")
+    print(f"{state(directory, events)}: {progress(job, done)} iterations{weights}{error}")
     control = f", control {stored['control']}" if stored["control"] else ""
     names = f"{job['algorithm']['kind']} on {job['tasks']['kind']}, seed {job['seed']}{control}"
     print(f"job: {names}; from {stored['source'] or 'a program'}")
@@ -114,16 +118,26 @@ def _print_last(events: list[dict[str, Any]]) -> None:
     found = [event for event in events if event["event"] == "iteration"]
     for event in found[-_LAST:]:
         _print_iteration(event)
-    earlier = f"{len(found) - _LAST} earlier iterations, " if len(found) > _LAST else ""
-    print(f"--all shows {earlier}every tensor and the configuration; --rollouts attempts")
+    more = len(found) - _LAST
+    earlier = f"{counted(more, 'earlier iteration')}, " if more > 0 else ""
+    print(f"--all shows {earlier}every number and the configuration; --rollouts attempts")
 
 
 def _print_events(events: list[dict[str, Any]]) -> None:
     for event in events:
         if event["event"] == "iteration":
             _print_iteration(event)
+            _print_rest(event)
         else:
             print(json.dumps({k: v for k, v in event.items() if k != "time"}))
+
+
+def _print_rest(event: dict[str, Any]) -> None:
+    """What an iteration's line does not say."""
+    said = {"event", "time", "iteration", "reward", "statuses", "components", *_FAULTS}
+    rest = [f"{name}={json.dumps(it)}" for name, it in event.items() if name not in said]
+    lines = textwrap.wrap("  ".join(rest), 84, break_long_words=False, break_on_hyphens=False)
+    print(textwrap.indent("\n".join(lines), _INDENT))
 
 
 def _print_iteration(event: dict[str, Any]) -> None:
@@ -136,7 +150,7 @@ def _print_iteration(event: dict[str, Any]) -> None:
         + (f"  {parts}" if parts else "")
     )
     for words in fault_lines(event):
-        print(f"                {words}")
+        print(f"{_INDENT}{words}")
 
 
 def _print_rollouts(

@@ -34,10 +34,10 @@ def train(
     if control not in (None, "permuted"):
         raise ConfigError(f"--control {control}: {nearest(control, ['permuted'])}")
     job = load_job(file, set_ or [])
+    tasks = job.check()
     effective = job.to_json() | ({"control": control} if control else {})
     print(json.dumps(effective, indent=2), file=sys.stderr)
     if dry_run:
-        tasks = job.check()
         print(f"the job is valid: {len(tasks)} tasks; nothing was started")
         return
     print(job.run(runs, source=file, control=control, overrides=set_ or []).path)

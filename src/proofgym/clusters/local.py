@@ -57,7 +57,7 @@ class Local(Config):
 
         if not torch.cuda.is_available():
             raise ConfigError(
-                "Local.device = 'cuda': PyTorch sees no GPU here; (allowed: 'auto', 'cpu')"
+                "Local.device = 'cuda': PyTorch sees no GPU here; choose from 'auto', 'cpu'"
             )
 
     def _check_engines(self) -> None:

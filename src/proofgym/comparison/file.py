@@ -14,4 +14,5 @@ def load(path: Path, overrides: Sequence[str] = ()) -> Experiment:
 
     Raises ConfigError: the file fails, defines none or several, or something in it is wrong.
     """
-    return with_overrides(the_one(Experiment, execute(path), path), overrides)
+    found = the_one(Experiment, execute(path), path, called="Comparison or Sweep")
+    return with_overrides(found, overrides)

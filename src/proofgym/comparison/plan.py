@@ -126,7 +126,7 @@ def describe(
     yield (
         f"held-out: {len(tasks)} tasks x {experiment.samples} attempts at "
         f"{', '.join(f'{at:.0%}' for at in experiment.at)} of the budget: {attempts:,} attempts "
-        "a run, not counted in it"
+        f"a run{_probes(experiment)}, not counted in it"
     )
     done = sum(run.finished for run in runs)
     begun = sum(run.begun for run in runs) - done
@@ -134,6 +134,13 @@ def describe(
     yield _estimate(experiment, runs, jobs, _start_up(runs, starts))
     if experiment.budget.kind == "seconds" and jobs > 1:
         yield f"note: with {jobs} runs at a time each gets less done in its wall time"
+
+
+def _probes(experiment: Experiment) -> str:
+    """Their attempts in a run, which makes them before and after training."""
+    probes = [it for it in experiment.probes.values() if it.measures == "success"]
+    attempts = sum(2 * len(it.tasks.load()) * it.samples for it in probes)
+    return f" and {attempts:,} at the tasks of {counted(len(probes), 'probe')}" if probes else ""
 
 
 def _start_up(runs: list[PlannedRun], starts: Sequence[Mapping[str, Any]]) -> float | None:

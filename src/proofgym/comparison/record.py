@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from proofgym.budget import UNITS, spent
 from proofgym.comparison.plan import PlannedRun
+from proofgym.errors import RunError
 from proofgym.estimate import pass_at_k
 from proofgym.measurement import TASKS
 
@@ -75,16 +76,26 @@ def read(run: PlannedRun, starts: Sequence[Mapping[str, Any]]) -> Record:
     failures = [str(it["error"]) for it in starts if it["run"] == run.id and it["error"]]
     if not run.begun:
         return Record(run, [], [], [], failures)
-    directory = run.directory
-    events = directory.events()
-    measured = (run.path / TASKS).exists()
+    events = run.directory.events()
+    points = [event for event in events if event["event"] == "evaluation"]
     return Record(
         run,
         [event for event in events if event["event"] == "iteration"],
-        [event for event in events if event["event"] == "evaluation"],
-        directory.read_json(TASKS)["tasks"] if measured else [],
+        points,
+        _measured(run) if points else [],
         failures,
     )
+
+
+def _measured(run: PlannedRun) -> list[dict[str, Any]]:
+    """The tasks that a run's measurements count. Raises RunError where nothing says which."""
+    if not (run.path / TASKS).exists():
+        raise RunError(
+            f"{run.path} has measurements but no {TASKS}, which names their tasks. Put that file "
+            "back from where the run was made, or remove the directory and let it run again"
+        )
+    tasks: list[dict[str, Any]] = run.directory.read_json(TASKS)["tasks"]
+    return tasks
 
 
 def tables(

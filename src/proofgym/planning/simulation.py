@@ -69,7 +69,7 @@ def simulate(step: Step, pool: Pool, draws: Draws | None = None) -> Result:
 def simulate_unless_late(step: Step, pool: Pool, draws: Draws, wait_s: float) -> Result | None:
     """Simulate one step; None as soon as its `wait_p99_s` is certain to be above `wait_s`."""
     if not importlib.util.find_spec("numba"):
-        raise ConfigError("the simulation needs Numba: pip install 'proofgym[plan]'")
+        raise ConfigError("the simulation needs Numba: pip install -e '.[plan]'")
     from proofgym.planning.events import NEVER, run_step
 
     most = step.rollouts + pool.buffer  # more are never wanted at once

@@ -92,7 +92,7 @@ class ReasoningTasks(Tasks):
     def _make(self) -> list[dict[str, Any]]:
         """Rows as `reasoning_child.py` writes them."""
         if find_spec("reasoning_gym") is None:
-            raise ConfigError("reasoning_gym needs a package: pip install 'proofgym[reasoning]'")
+            raise ConfigError("reasoning_gym needs a package: pip install -e '.[reasoning]'")
         other = self.apart_from.load() if self.apart_from else []
         request = {
             "family": self.family,
