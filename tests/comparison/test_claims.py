@@ -85,6 +85,37 @@ def test_one_seed_is_said_to_show_nothing_of_seeds(job, tmp_path):
     assert said(results, "nothing to decompose")
 
 
+def test_what_one_or_two_seeds_show_is_said_of_them_alone(job, tmp_path):
+    gains = {"a": 0.4, "b": 0.0}
+    for seeds, only in {(0,): "With this one seed: ", (0, 1): "With these two seeds: "}.items():
+        results = simulated(job, tmp_path, gains, seeds)
+        for item in results.variants:
+            item.gain = by_hand(*GAIN, seeds=len(seeds)).difference
+            item.gain_p = 0.01 if item.variant.name == "a" else 0.3
+        found = [by_hand(*it, seeds=len(seeds)) for it in (LOSS, ALONE)]
+        probed(results, p=[LOSS, ALONE])
+        for item, probe in zip(results.variants, found, strict=True):
+            item.probes["p"] = probe
+        results.pairs[0].difference, results.pairs[0].p = found[0].difference, 0.01
+        for words in ("rises in training:", "taken by itself", "is worse than", "loses", "gains"):
+            assert said(results, words)
+            assert all(it.startswith(only) for it in said(results, words))
+        assert bool(said(results, "the two may agree by accident")) == (len(seeds) == 2)
+    plain = simulated(job, tmp_path, gains)
+    assert not said(plain, "With th")
+    assert not said(plain, "the two may agree by accident")
+
+
+def test_of_many_variants_one_seed_is_in_what_is_counted(job, tmp_path):
+    results = simulated(job, tmp_path, dict.fromkeys("abcdefg", 0.0), seeds=(0,))
+    probed(results, p=[LOSS] * 7)
+    for item in results.variants:
+        item.probes["p"] = by_hand(*LOSS, seeds=1)
+    assert said(results, "of 7 variants") == [
+        "On the probe p, of 7 variants: 7 shown with this one seed to lose."
+    ]
+
+
 def test_a_control_that_learns_is_pointed_at(job, tmp_path):
     results = simulated(job, tmp_path, {"a": 0.3})
     item = results.variants[0]
@@ -117,7 +148,7 @@ def test_of_many_pairs_that_are_shown_each_winner_names_whom_it_beats(job, tmp_p
     gains = {**dict.fromkeys("abcd", 0.0), **dict.fromkeys("stuv", 0.45)}
     results = simulated(job, tmp_path, gains, (0,))
     assert said(results, "is better than") == [
-        f"{name} is better than 4 of the others: a; b; c; d." for name in "stuv"
+        f"With this one seed: {name} is better than 4 of the others: a; b; c; d." for name in "stuv"
     ]
     assert sum(int(it.split()[0]) for it in said(results, "of 28 pairs")) == 12
 
@@ -182,9 +213,9 @@ def probed(results, **changes):
     return results
 
 
-def by_hand(mean, half, p, before=0.5):
+def by_hand(mean, half, p, before=0.5, seeds=3):
     def estimate(value, width):
-        return Estimate(value, value - width, value + width, p, math.inf, 1)
+        return Estimate(value, value - width, value + width, p, math.inf, seeds)
 
     return ProbeResult(
         "success",
