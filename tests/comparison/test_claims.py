@@ -9,7 +9,7 @@ import pytest
 
 from proofgym import Budget, Comparison, Likelihood, Sweep
 from proofgym.budget import UNITS
-from proofgym.comparison import load, plan
+from proofgym.comparison import chart, load, plan
 from proofgym.comparison.amounts import interval, moved
 from proofgym.comparison.claims import sentences
 from proofgym.comparison.intervals import Estimate, two_way
@@ -151,6 +151,41 @@ def test_of_many_pairs_that_are_shown_each_winner_names_whom_it_beats(job, tmp_p
         f"With this one seed: {name} is better than 4 of the others: a; b; c; d." for name in "stuv"
     ]
     assert sum(int(it.split()[0]) for it in said(results, "of 28 pairs")) == 12
+
+
+def test_what_is_not_shown_to_differ_says_what_from_what(job, tmp_path):
+    results = simulated(job, tmp_path, {"a": 0.0, "b": 0.0})
+    (pair,) = results.pairs
+    amount = interval(pair.difference)
+    assert said(results, f"a is not shown to differ from b: {amount} (a minus b).")
+    pair.difference = two_way(np.zeros((3, 10)))
+    assert said(results, "a is not shown to differ from b: the same on every task.")
+
+
+def test_pairs_have_a_picture_unless_they_are_too_many(job, tmp_path):
+    def section(names):
+        text = page(simulated(job, tmp_path, dict.fromkeys(names, 0.0), (0,)))
+        return text.split("<h2>Differences")[1].split("<h2>")[0]
+
+    assert "<figure>" in section("abcdefgh")
+    many = section("abcdefghi")
+    assert "<figure>" not in many
+    assert many.count("<tr>") == 1 + 36
+
+
+def test_each_of_many_variants_has_a_line_of_its_own():
+    assert len({chart.sample(index) for index in range(32)}) == 32
+
+
+def test_success_is_given_before_and_after_for_each_k(job, tmp_path):
+    made = comparison(job, variants={"a": {}}, seeds=(0, 1), k=(1, 2))
+    results = measured(made, tmp_path, {"a": 0.3})
+    (item,) = results.variants
+    assert [*item.start] == [*item.success] == [1, 2]
+    heads = [f">pass@{k} {when}<" for k in (1, 2) for when in ("before", "after")]
+    assert all(head in page(results) for head in heads)
+    for k, value in item.start.items():
+        assert value.mean == pytest.approx(1 - 0.5**k, abs=0.1)
 
 
 def test_a_missing_run_takes_its_seed_only_from_what_needs_it(job, tmp_path):

@@ -113,7 +113,7 @@ def _difference(pair: Pair, pairs: int) -> str:
     better = "better" if pair.difference.mean > 0 else "worse"
     verdict, only = _verdict(pair.difference, pair.p), _only(pair.difference)
     if verdict == "open":
-        return f"{pair.one} is not shown to differ from {pair.other}: {amount}."
+        return f"{pair.one} is not shown to differ from {pair.other}: {_directed(pair)}."
     if verdict == "shown":
         return f"{only}{pair.one} is {better} than {pair.other}: {amount} (p = {pair.p:.2g})."
     return (
@@ -156,8 +156,14 @@ def _some(pairs: Sequence[Pair], of: Sequence[Pair]) -> str:
 
 def _largest(pairs: Sequence[Pair]) -> str:
     it = max(pairs, key=lambda pair: abs(pair.difference.mean))
-    amount = interval(it.difference, NO_DIFFERENCE)
-    return f"the largest difference of them: {amount} ({it.one} minus {it.other})"
+    return f"the largest difference of them: {_directed(it)}"
+
+
+def _directed(pair: Pair) -> str:
+    """A difference, and of what from what."""
+    if pair.difference.all_zero:
+        return NO_DIFFERENCE
+    return f"{interval(pair.difference)} ({pair.one} minus {pair.other})"
 
 
 def _winners(pairs: Sequence[Pair]) -> Iterator[str]:
@@ -304,7 +310,8 @@ def _variance(results: Results) -> Iterator[str]:
         yield (
             "The limited number of held-out attempts alone would explain "
             + ("all" if results.noise_share >= 1 else f"about {results.noise_share:.0%}")
-            + " of that variance, if draws were not shared."
+            + " of that variance if each run had draws of its own. All runs share them, and what "
+            "two runs have in common cancels in their difference, which can be shown all the same."
         )
 
 
