@@ -269,8 +269,9 @@ def _method(results: Results) -> str:
         "seeds and tasks are drawn anew with replacement, the same for both sides of a difference, "
         "and row and column effects of the table seeds × tasks are averaged; the spread is set to "
         "the unbiased variance of crossed random effects, not less than that of tasks alone, and "
-        "widened by Student's t at Satterthwaite's degrees of freedom. Variance: sums of squares "
-        "of main effects on a full grid. Every number can be recomputed from "
+        "widened by Student's t at Satterthwaite's degrees of freedom, and never narrower than "
+        "Student's own interval (docs/comparison.md has the formula). Variance: sums of squares of "
+        "main effects on a full grid. Every number can be recomputed from "
         "<code>runs/*/events.jsonl</code>; <code>summary.json</code> and <code>results.csv</code> "
         "hold them too.</p>"
     )
