@@ -9,7 +9,7 @@ import pytest
 
 from proofgym import Budget, Comparison, Likelihood, Sweep
 from proofgym.budget import UNITS
-from proofgym.comparison import load, plan
+from proofgym.comparison import chart, load, plan
 from proofgym.comparison.amounts import interval, moved
 from proofgym.comparison.claims import sentences
 from proofgym.comparison.intervals import Estimate, two_way
@@ -85,6 +85,37 @@ def test_one_seed_is_said_to_show_nothing_of_seeds(job, tmp_path):
     assert said(results, "nothing to decompose")
 
 
+def test_what_one_or_two_seeds_show_is_said_of_them_alone(job, tmp_path):
+    gains = {"a": 0.4, "b": 0.0}
+    for seeds, only in {(0,): "With this one seed: ", (0, 1): "With these two seeds: "}.items():
+        results = simulated(job, tmp_path, gains, seeds)
+        for item in results.variants:
+            item.gain = by_hand(*GAIN, seeds=len(seeds)).difference
+            item.gain_p = 0.01 if item.variant.name == "a" else 0.3
+        found = [by_hand(*it, seeds=len(seeds)) for it in (LOSS, ALONE)]
+        probed(results, p=[LOSS, ALONE])
+        for item, probe in zip(results.variants, found, strict=True):
+            item.probes["p"] = probe
+        results.pairs[0].difference, results.pairs[0].p = found[0].difference, 0.01
+        for words in ("rises in training:", "taken by itself", "is worse than", "loses", "gains"):
+            assert said(results, words)
+            assert all(it.startswith(only) for it in said(results, words))
+        assert bool(said(results, "the two may agree by accident")) == (len(seeds) == 2)
+    plain = simulated(job, tmp_path, gains)
+    assert not said(plain, "With th")
+    assert not said(plain, "the two may agree by accident")
+
+
+def test_of_many_variants_one_seed_is_in_what_is_counted(job, tmp_path):
+    results = simulated(job, tmp_path, dict.fromkeys("abcdefg", 0.0), seeds=(0,))
+    probed(results, p=[LOSS] * 7)
+    for item in results.variants:
+        item.probes["p"] = by_hand(*LOSS, seeds=1)
+    assert said(results, "of 7 variants") == [
+        "On the probe p, of 7 variants: 7 shown with this one seed to lose."
+    ]
+
+
 def test_a_control_that_learns_is_pointed_at(job, tmp_path):
     results = simulated(job, tmp_path, {"a": 0.3})
     item = results.variants[0]
@@ -117,9 +148,44 @@ def test_of_many_pairs_that_are_shown_each_winner_names_whom_it_beats(job, tmp_p
     gains = {**dict.fromkeys("abcd", 0.0), **dict.fromkeys("stuv", 0.45)}
     results = simulated(job, tmp_path, gains, (0,))
     assert said(results, "is better than") == [
-        f"{name} is better than 4 of the others: a; b; c; d." for name in "stuv"
+        f"With this one seed: {name} is better than 4 of the others: a; b; c; d." for name in "stuv"
     ]
     assert sum(int(it.split()[0]) for it in said(results, "of 28 pairs")) == 12
+
+
+def test_what_is_not_shown_to_differ_says_what_from_what(job, tmp_path):
+    results = simulated(job, tmp_path, {"a": 0.0, "b": 0.0})
+    (pair,) = results.pairs
+    amount = interval(pair.difference)
+    assert said(results, f"a is not shown to differ from b: {amount} (a minus b).")
+    pair.difference = two_way(np.zeros((3, 10)))
+    assert said(results, "a is not shown to differ from b: the same on every task.")
+
+
+def test_pairs_have_a_picture_unless_they_are_too_many(job, tmp_path):
+    def section(names):
+        text = page(simulated(job, tmp_path, dict.fromkeys(names, 0.0), (0,)))
+        return text.split("<h2>Differences")[1].split("<h2>")[0]
+
+    assert "<figure>" in section("abcdefgh")
+    many = section("abcdefghi")
+    assert "<figure>" not in many
+    assert many.count("<tr>") == 1 + 36
+
+
+def test_each_of_many_variants_has_a_line_of_its_own():
+    assert len({chart.sample(index) for index in range(32)}) == 32
+
+
+def test_success_is_given_before_and_after_for_each_k(job, tmp_path):
+    made = comparison(job, variants={"a": {}}, seeds=(0, 1), k=(1, 2))
+    results = measured(made, tmp_path, {"a": 0.3})
+    (item,) = results.variants
+    assert [*item.start] == [*item.success] == [1, 2]
+    heads = [f">pass@{k} {when}<" for k in (1, 2) for when in ("before", "after")]
+    assert all(head in page(results) for head in heads)
+    for k, value in item.start.items():
+        assert value.mean == pytest.approx(1 - 0.5**k, abs=0.1)
 
 
 def test_a_missing_run_takes_its_seed_only_from_what_needs_it(job, tmp_path):
@@ -182,9 +248,9 @@ def probed(results, **changes):
     return results
 
 
-def by_hand(mean, half, p, before=0.5):
+def by_hand(mean, half, p, before=0.5, seeds=3):
     def estimate(value, width):
-        return Estimate(value, value - width, value + width, p, math.inf, 1)
+        return Estimate(value, value - width, value + width, p, math.inf, seeds)
 
     return ProbeResult(
         "success",

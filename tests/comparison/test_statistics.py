@@ -45,6 +45,28 @@ def test_intervals_cover_the_true_mean(seeds, spread, least):
     assert least <= covered / repeats
 
 
+@pytest.mark.parametrize("spread", [0.0, 0.3])  # of seeds: both cases of the variance
+def test_the_interval_is_that_of_the_documented_formula(spread):
+    seeds, tasks = 3, 40
+    generator = np.random.default_rng(2)
+    table = generator.normal(0, 0.3, (seeds, tasks)) + generator.normal(0, spread, (seeds, 1))
+    mean, rows, columns = table.mean(), table.mean(axis=1), table.mean(axis=0)
+    by_seeds = tasks / (seeds - 1) * ((rows - mean) ** 2).sum()
+    by_tasks = seeds / (tasks - 1) * ((columns - mean) ** 2).sum()
+    rest = table - rows[:, None] - columns[None, :] + mean
+    cells = (seeds - 1) * (tasks - 1)
+    by_rest = (rest**2).sum() / cells
+    total, least = by_seeds + by_tasks - by_rest, max(by_tasks, by_rest)
+    parts = by_seeds**2 / (seeds - 1) + by_tasks**2 / (tasks - 1) + by_rest**2 / cells
+    assert (total > least) == (spread > 0)
+    freedom = max(1.0, total**2 / parts) if total > least else tasks - 1
+    half = student.quantile(0.975, freedom) * np.sqrt(max(total, least) / table.size)
+    found = two_way(table)
+    assert found.freedom == pytest.approx(freedom)
+    for side in (mean - found.low, found.high - mean):
+        assert half - 1e-9 <= side < 1.1 * half
+
+
 def test_tasks_alone_would_not_cover_where_seeds_matter():
     """What the rows are for: one seed's interval, taken for all seeds', covers far too rarely."""
     generator = np.random.default_rng(7)

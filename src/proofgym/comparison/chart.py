@@ -14,11 +14,28 @@ from proofgym.comparison.curves import Curve
 from proofgym.comparison.intervals import Estimate
 
 COLOURS = 8
+_DASHES = ("", "8 4", "2 3", "10 3 2 3")  # of the first eight lines, of the next, …
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 520, 310, 52, 14, 26, 44
 
 
 def colour(index: int) -> str:
     return f"var(--c{index % COLOURS})"
+
+
+def _stroke(index: int) -> str:
+    """How the line of a variant is drawn: where the colours are used up, dashes tell it apart."""
+    dash = _DASHES[index // COLOURS % len(_DASHES)]
+    return f"stroke='{colour(index)}' stroke-width='2'" + (
+        f" stroke-dasharray='{dash}'" if dash else ""
+    )
+
+
+def sample(index: int) -> str:
+    """A piece of the variant's line, for a legend."""
+    return (
+        "<svg viewBox='0 0 30 10' width='30' height='10' aria-hidden='true'>"
+        f"<line x2='30' y1='5' y2='5' {_stroke(index)}/></svg>"
+    )
 
 
 def curves(found: Sequence[tuple[int, Curve]], across: str, up: str, percent: bool) -> str:
@@ -52,9 +69,8 @@ def _band(index: int, curve: Curve, place) -> str:  # type: ignore[no-untyped-de
 
 def _line(index: int, curve: Curve, place) -> str:  # type: ignore[no-untyped-def]
     points = [place(x, y) for x, y in zip(curve.x, curve.mean, strict=True)]
-    drawn = f"<polyline points='{' '.join(points)}' fill='none' stroke='{colour(index)}'"
-    drawn += f" stroke-width='2' stroke-linejoin='round'><title>{escape(curve.name)}</title>"
-    drawn += "</polyline>"
+    drawn = f"<polyline points='{' '.join(points)}' fill='none' {_stroke(index)}"
+    drawn += f" stroke-linejoin='round'><title>{escape(curve.name)}</title></polyline>"
     for point in points if curve.marked else []:
         x, y = point.split(",")
         drawn += f"<circle cx='{x}' cy='{y}' r='3' fill='{colour(index)}'/>"

@@ -18,6 +18,9 @@ DIFFERENCES = "Differences in final held-out pass@1"
 _FEW = 6  # variants; of more, what is not shown is summed up
 _FEW_PAIRS = comb(_FEW, 2)
 _OVERSHOOT = 0.05  # of the budget, beyond which a reader must know
+_FEW_SEEDS = {1: "with this one seed", 2: "with these two seeds"}
+"""How many cannot speak for others: of one nothing is known of seeds, and two may well agree by
+accident, which no interval can tell from seeds that do not matter."""
 
 
 def sentences(results: Results) -> list[str]:
@@ -59,13 +62,13 @@ def _gain(item: VariantResult) -> str:
     assert gain is not None
     name, amount = item.variant.name, interval(gain)
     verb = "rises" if gain.mean > 0 else "falls"
-    verdict = _verdict(gain, item.gain_p)
+    verdict, only = _verdict(gain, item.gain_p), _only(gain)
     if verdict == "shown":
-        text = f"Held-out pass@1 of {name} {verb} in training: {amount}."
+        text = f"{only}Held-out pass@1 of {name} {verb} in training: {amount}."
     elif verdict == "alone":
         text = (
-            f"Held-out pass@1 of {name} {verb} in training taken by itself ({amount}), but not "
-            f"when corrected for all variants (p = {item.gain_p:.2f})."
+            f"{only}Held-out pass@1 of {name} {verb} in training taken by itself ({amount}), but "
+            f"not when corrected for all variants (p = {item.gain_p:.2f})."
         )
     else:
         text = f"{name} is not shown to change held-out pass@1: {amount}."
@@ -79,6 +82,12 @@ def _verdict(estimate: Estimate, p: float) -> Literal["shown", "alone", "open"]:
     if not estimate.shows_sign:
         return "open"
     return "shown" if p < ALPHA else "alone"
+
+
+def _only(estimate: Estimate) -> str:
+    """What a sentence that shows something begins with where its seeds are too few."""
+    few = _FEW_SEEDS.get(estimate.seeds)
+    return f"{few.capitalize()}: " if few else ""
 
 
 def _differences(results: Results) -> Iterator[str]:
@@ -102,14 +111,14 @@ def _differences(results: Results) -> Iterator[str]:
 def _difference(pair: Pair, pairs: int) -> str:
     amount = interval(pair.difference, NO_DIFFERENCE)
     better = "better" if pair.difference.mean > 0 else "worse"
-    verdict = _verdict(pair.difference, pair.p)
+    verdict, only = _verdict(pair.difference, pair.p), _only(pair.difference)
     if verdict == "open":
-        return f"{pair.one} is not shown to differ from {pair.other}: {amount}."
+        return f"{pair.one} is not shown to differ from {pair.other}: {_directed(pair)}."
     if verdict == "shown":
-        return f"{pair.one} is {better} than {pair.other}: {amount} (p = {pair.p:.2g})."
+        return f"{only}{pair.one} is {better} than {pair.other}: {amount} (p = {pair.p:.2g})."
     return (
-        f"{pair.one} is {better} than {pair.other} taken by itself ({amount}), but that is not "
-        f"shown once corrected for {pairs} comparisons (p = {pair.p:.2f})."
+        f"{only}{pair.one} is {better} than {pair.other} taken by itself ({amount}), but that is "
+        f"not shown once corrected for {pairs} comparisons (p = {pair.p:.2f})."
     )
 
 
@@ -119,17 +128,26 @@ def _many_differences(pairs: Sequence[Pair]) -> Iterator[str]:
     for pair in pairs:
         found[_verdict(pair.difference, pair.p)].append(pair)
     if len(found["shown"]) > _FEW_PAIRS:
-        yield from _winners(found["shown"])
+        for only, shown in _by_seeds(found["shown"]).items():
+            yield from (only + it for it in _winners(shown))
     else:
         yield from (_difference(pair, len(pairs)) for pair in found["shown"])
-    if alone := found["alone"]:
+    for only, alone in _by_seeds(found["alone"]).items():
         least = min(pair.p for pair in alone)
         yield (
-            f"{_some(alone, pairs)} shown to differ only when taken alone, not once corrected for "
-            f"all (the least p is {least:.2f}); {_largest(alone)}."
+            f"{only}{_some(alone, pairs)} shown to differ only when taken alone, not once "
+            f"corrected for all (the least p is {least:.2f}); {_largest(alone)}."
         )
     if unshown := found["open"]:
         yield f"{_some(unshown, pairs)} not shown to differ; {_largest(unshown)}."
+
+
+def _by_seeds(pairs: Sequence[Pair]) -> dict[str, list[Pair]]:
+    """Pairs by what a sentence about them begins with."""
+    found: dict[str, list[Pair]] = {}
+    for pair in pairs:
+        found.setdefault(_only(pair.difference), []).append(pair)
+    return found
 
 
 def _some(pairs: Sequence[Pair], of: Sequence[Pair]) -> str:
@@ -138,8 +156,14 @@ def _some(pairs: Sequence[Pair], of: Sequence[Pair]) -> str:
 
 def _largest(pairs: Sequence[Pair]) -> str:
     it = max(pairs, key=lambda pair: abs(pair.difference.mean))
-    amount = interval(it.difference, NO_DIFFERENCE)
-    return f"the largest difference of them: {amount} ({it.one} minus {it.other})"
+    return f"the largest difference of them: {_directed(it)}"
+
+
+def _directed(pair: Pair) -> str:
+    """A difference, and of what from what."""
+    if pair.difference.all_zero:
+        return NO_DIFFERENCE
+    return f"{interval(pair.difference)} ({pair.one} minus {pair.other})"
 
 
 def _winners(pairs: Sequence[Pair]) -> Iterator[str]:
@@ -184,14 +208,15 @@ def _probe(name: str, found: Mapping[str, ProbeResult]) -> Iterator[str]:
 
 def _probed(name: str, of: str, probe: ProbeResult) -> str:
     amount, verdict = _moved(probe), _verdict(probe.difference, probe.p)
+    only = _only(probe.difference)
     changed = "loses" if probe.worse else "gains"
     if verdict == "open":
         return f"{of} is not shown to change on the probe {name}: {amount}."
     if verdict == "shown":
-        return f"{of} {changed} on the probe {name}: {amount}."
+        return f"{only}{of} {changed} on the probe {name}: {amount}."
     return (
-        f"{of} {changed} on the probe {name} taken by itself ({amount}), but not when corrected "
-        f"for all variants and probes (p = {probe.p:.2f})."
+        f"{only}{of} {changed} on the probe {name} taken by itself ({amount}), but not when "
+        f"corrected for all variants and probes (p = {probe.p:.2f})."
     )
 
 
@@ -223,7 +248,8 @@ def _outcome(probe: ProbeResult) -> str:
     verdict = _verdict(probe.difference, probe.p)
     if verdict == "open":
         return "not shown to change"
-    text = f"shown to {'lose' if probe.worse else 'gain'}"
+    few = _FEW_SEEDS.get(probe.difference.seeds)
+    text = f"shown{f' {few}' if few else ''} to {'lose' if probe.worse else 'gain'}"
     return text if verdict == "shown" else f"{text} only when taken alone, not once corrected"
 
 
@@ -243,12 +269,18 @@ def _seeds(results: Results) -> Iterator[str]:
             f"n seeds = {most}: how much seeds matter is itself hardly known; intervals are "
             "widened for that (Student's t)."
         )
+    found = {*counts.values(), *(it.difference.seeds for it in results.pairs)}
+    if 2 in found:
+        yield (
+            "Where n seeds = 2, the two may agree by accident and hide how much seeds matter: what "
+            "they show need not hold with others."
+        )
     if fewer:
         yield (
             f"Fewer seeds have finished: {'; '.join(fewer)}. A variant is judged by all the seeds "
             "that it has, a pair by those that both have."
         )
-    if most > 1 and 1 in {*counts.values(), *(it.difference.seeds for it in results.pairs)}:
+    if most > 1 and 1 in found:
         yield "Where n seeds = 1, intervals are over tasks alone and say nothing about seeds."
 
 
@@ -278,7 +310,8 @@ def _variance(results: Results) -> Iterator[str]:
         yield (
             "The limited number of held-out attempts alone would explain "
             + ("all" if results.noise_share >= 1 else f"about {results.noise_share:.0%}")
-            + " of that variance, if draws were not shared."
+            + " of that variance if each run had draws of its own. All runs share them, and what "
+            "two runs have in common cancels in their difference, which can be shown all the same."
         )
 
 

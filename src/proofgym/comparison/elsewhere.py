@@ -32,14 +32,15 @@ def section(results: Results) -> str:
     if not shown:
         return ""
     probes = {name: it.measures for name, it in results.experiment.probes.items()}
-    head: list[Cell] = ["variant", ("change of the weights, %", "n")]
+    head: list[Cell] = ["variant", ("seeds", "n"), ("change of the weights, %", "n")]
     for name, measures in probes.items():
         first, *rest = _HEADS[measures]
         head += [(title, "n") for title in (f"{name} {first}", *rest)]
     lines: list[list[Cell]] = []
     for it in shown:
         cells = [cell for name, measures in probes.items() for cell in _probe(it, name, measures)]
-        lines.append([it.variant.name, *((text, "n") for text in (_change(it), *cells))])
+        cells = [str(len(it.finished)), _change(it), *cells]
+        lines.append([it.variant.name, *((text, "n") for text in cells)])
     said = "".join(text for measures, text in _SAID.items() if measures in probes.values())
     said += "p is corrected (Holm) over all variants and probes. " if probes else ""
     return (

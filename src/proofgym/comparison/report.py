@@ -23,6 +23,7 @@ _ALIKE = {
     "tokens": "tokens the model wrote",
     "seconds": "seconds of training",
 }
+_MOST_DRAWN = 30  # pairs; a picture of more is taller than a screen, and the table has them all
 
 
 def page(results: Results) -> str:
@@ -70,24 +71,25 @@ def _success(results: Results) -> str:
         for index, it in enumerate(results.variants)
         if 1 in it.success
     ]
-    head: list[Cell] = ["variant", ("seeds", "n"), ("before", "n")]
-    head += [(f"pass@{k} after", "n") for k in ks] + [("gain in pass@1", "n")]
+    head: list[Cell] = ["variant", ("seeds", "n")]
+    head += [(f"pass@{k} {when}", "n") for k in ks for when in ("before", "after")]
+    head += [("gain in pass@1", "n")]
     lines: list[list[Cell]] = []
     for it in results.variants:
-        cells: list[Cell] = [it.variant.name, (str(len(it.finished)), "n"), (share(it.start), "n")]
-        cells += [(share(it.success.get(k)), "n") for k in ks]
+        cells: list[Cell] = [it.variant.name, (str(len(it.finished)), "n")]
+        cells += [(share(found.get(k)), "n") for k in ks for found in (it.start, it.success)]
         lines.append([*cells, (interval(it.gain) if it.gain else "–", "n")])
     drawn = chart.intervals(rows, zero=False)
     return (
         "<h2>Held-out success</h2><div class='pictures'><figure>"
-        f"{drawn}<figcaption>Final pass@1 in %, with 95 % intervals over seeds and tasks."
-        f"</figcaption></figure></div>{table(head, lines)}"
+        f"{drawn}<figcaption>Final pass@1 in %, with 95 % intervals over seeds and tasks, of one "
+        f"seed over tasks alone.</figcaption></figure></div>{table(head, lines)}"
     )
 
 
 def _curves(results: Results) -> str:
     legend = "".join(
-        f"<span><i style='background:{chart.colour(index)}'></i>{escape(it.variant.name)}</span>"
+        f"<span>{chart.sample(index)}{escape(it.variant.name)}</span>"
         for index, it in enumerate(results.variants)
     )
     figures = []
@@ -133,10 +135,14 @@ def _differences(results: Results) -> str:
         for it in results.pairs
     ]
     head: list[Cell] = ["pair", ("shared seeds", "n"), ("difference", "n"), ("p", "n")]
+    picture = (
+        f"<div class='pictures'><figure>{chart.intervals(rows, zero=True)}</figure></div>"
+        if len(rows) <= _MOST_DRAWN
+        else ""
+    )
     return (
-        f"<h2>{DIFFERENCES}</h2><div class='pictures'><figure>"
-        f"{chart.intervals(rows, zero=True)}<figcaption>Percentage points, paired by seed and task."
-        f"</figcaption></figure></div>{table([*head, ('p, corrected (Holm)', 'n')], lines)}"
+        f"<h2>{DIFFERENCES}</h2>{picture}{table([*head, ('p, corrected (Holm)', 'n')], lines)}"
+        "<p class='quiet'>Percentage points, paired by seed and task.</p>"
     )
 
 
@@ -263,8 +269,9 @@ def _method(results: Results) -> str:
         "seeds and tasks are drawn anew with replacement, the same for both sides of a difference, "
         "and row and column effects of the table seeds × tasks are averaged; the spread is set to "
         "the unbiased variance of crossed random effects, not less than that of tasks alone, and "
-        "widened by Student's t at Satterthwaite's degrees of freedom. Variance: sums of squares "
-        "of main effects on a full grid. Every number can be recomputed from "
+        "widened by Student's t at Satterthwaite's degrees of freedom, and never narrower than "
+        "Student's own interval (docs/comparison.md has the formula). Variance: sums of squares of "
+        "main effects on a full grid. Every number can be recomputed from "
         "<code>runs/*/events.jsonl</code>; <code>summary.json</code> and <code>results.csv</code> "
         "hold them too.</p>"
     )

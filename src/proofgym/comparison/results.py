@@ -28,7 +28,8 @@ class VariantResult:
     finished: list[Record]
     success: dict[int, Estimate] = field(default_factory=dict)
     """Final pass@k by k."""
-    start: Estimate | None = None
+    start: dict[int, Estimate] = field(default_factory=dict)
+    """pass@k before the first iteration, by k."""
     gain: Estimate | None = None
     """Of pass@1 since before the first iteration."""
     gain_p: float = 1.0
@@ -150,10 +151,9 @@ def _variant_result(
     if not chosen or not kept.any():
         return result
     for k in experiment.ks:
-        rates = tables(chosen, k, -1)[0][:, kept]
-        result.success[k] = two_way(rates).within(0.0, 1.0)
+        for found, point in ((result.start, 0), (result.success, -1)):
+            found[k] = two_way(tables(chosen, k, point)[0][:, kept]).within(0.0, 1.0)
     before, after = tables(chosen, 1, 0)[0][:, kept], tables(chosen, 1, -1)[0][:, kept]
-    result.start = two_way(before).within(0.0, 1.0)
     result.gain = two_way(after - before).within(-1.0, 1.0)
     result.groups = {
         name: _grouped(chosen[0], after, kept, lambda task, name=name: str(task[name]))  # type: ignore[misc]

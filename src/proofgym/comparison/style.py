@@ -21,8 +21,7 @@ ul.claims li { margin: .35rem 0 }
 .pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(19rem, 1fr)); gap: 1rem }
 figure { margin: 0 } figure svg { width: 100%; height: auto; display: block }
 .legend { display: flex; flex-wrap: wrap; gap: .2rem 1.1rem; margin: .4rem 0; font-size: .92rem }
-.legend i { display: inline-block; width: .85em; height: .85em; border-radius: .2em;
-  margin-right: .4em }
+.legend svg { vertical-align: middle; margin-right: .4em }
 .wide { overflow-x: auto } table { border-collapse: collapse; width: 100%; font-size: .9rem }
 th, td { text-align: left; padding: .32rem .7rem .32rem 0; border-bottom: 1px solid var(--faint);
   vertical-align: top } th { font-weight: 600; color: var(--quiet) }

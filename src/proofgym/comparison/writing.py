@@ -130,8 +130,8 @@ def _variant(it: VariantResult) -> dict[str, Any]:
         "name": it.variant.name,
         "changes": dict(it.variant.labels),
         "finished_seeds": [record.run.seed for record in it.finished],
+        "start": {f"pass@{k}": _estimate(value) for k, value in it.start.items()},
         "success": {f"pass@{k}": _estimate(value) for k, value in it.success.items()},
-        "start": _estimate(it.start),
         "gain": _estimate(it.gain),
         "gain_p_corrected": it.gain_p,
         "groups": {
