@@ -192,5 +192,5 @@ def test_impossible_pools_are_refused():
 
 def test_without_numba_it_says_what_to_install(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(ConfigError, match=r"proofgym\[plan\]"):
+    with pytest.raises(ConfigError, match=r"\.\[plan\]"):
         simulate(Step(rollouts=1), Pool())
