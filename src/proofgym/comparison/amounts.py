@@ -15,8 +15,7 @@ NO_DIFFERENCE = "the same on every task"
 
 def points(value: float, sign: bool = False) -> str:
     """A share in percentage points: `1.6`, `+1.6`."""
-    text = f"{100 * value:{'+' if sign else ''}.1f}"
-    return text.replace("-0.0", "0.0") if not sign else text.replace("-0.0", "0.0", 1)
+    return f"{100 * value:{'+' if sign else ''}.1f}".replace("-0.0", "0.0")
 
 
 def interval(estimate: Estimate, nothing: str = NO_CHANGE) -> str:

@@ -11,6 +11,7 @@ from proofgym.comparison.amounts import NO_DIFFERENCE, interval, moved
 from proofgym.comparison.decomposition import REST
 from proofgym.comparison.intervals import Estimate
 from proofgym.comparison.results import Pair, ProbeResult, Results, VariantResult, complete
+from proofgym.progress import counted
 
 ALPHA = 0.05
 DIFFERENCES = "Differences in final held-out pass@1"
@@ -98,8 +99,7 @@ def _differences(results: Results) -> Iterator[str]:
         yield from (_difference(pair, len(pairs)) for pair in pairs)
     apart = comb(sum(bool(it.success) for it in results.variants), 2) - len(pairs)
     if apart:
-        pairs_ = "pair" if apart == 1 else "pairs"
-        yield f"Not compared, as no seed has finished with both: {apart} {pairs_}."
+        yield f"Not compared, as no seed has finished with both: {counted(apart, 'pair')}."
     if len(pairs) > 1:
         yield (
             f'There are {len(pairs)} pairs, all of them in the report\'s table "{DIFFERENCES}". '

@@ -14,8 +14,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-_FEWEST_QUERIES = 16
-"""Rows of the smallest product that matrix units do."""
+_LEAST = 16
+"""Rows and columns of the smallest product that matrix units do."""
 _READ = 2**13
 """Bytes of keys, and of values, read at once: as much as any GPU has room for several times."""
 
@@ -40,14 +40,14 @@ def attend_new(
         it if it.stride(-1) == 1 else it.contiguous() for it in (query, key, value)
     )
     attended = query.new_empty(query.shape)
-    wide = max(16, triton.next_power_of_2(width))
-    block = max(16, _READ // (wide * keys.element_size()))
+    wide = max(_LEAST, triton.next_power_of_2(width))
+    block = max(_LEAST, _READ // (wide * keys.element_size()))
     _attend_new[(rows, heads)](
         query, key, value, keys, values, positions, attended, scaling,
         *query.stride()[:3], *key.stride()[:2], *value.stride()[:2], *keys.stride()[:3],
         *values.stride()[:3],
         QUERIES=queries, WIDTH=width,
-        TILE=max(_FEWEST_QUERIES, triton.next_power_of_2(queries)),
+        TILE=max(_LEAST, triton.next_power_of_2(queries)),
         WIDE=wide, BLOCK=block,
     )  # fmt: skip
     return attended

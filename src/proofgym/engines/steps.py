@@ -118,7 +118,7 @@ class Steps:
         cuda = self._newest_R.is_cuda
         self._uniforms_R[:count] = sent(uniforms_N, self._uniforms_R.device)
         if not cuda:
-            self._step(count, self.cache.length if self._decoder.by_kernel else span)
+            self._step(count, span)
             return Drawn(self._tokens_R[:count].clone(), self._logprobs_R[:count].clone(), None)
         self._replay(self.bucket(count))
         tokens, logprobs = (

@@ -22,7 +22,7 @@ from proofgym.evolution.corrections import Rows, corrections
 from proofgym.evolution.modules import first_layer
 from proofgym.evolution.perturbed import is_known
 from proofgym.evolution.state import Factor, State
-from proofgym.evolution.swapped import restore
+from proofgym.evolution.swapped import NOT_LAID, restore
 
 
 class Factored:
@@ -132,9 +132,7 @@ class Factored:
 
     def _require_laid(self) -> None:
         if not self._laid:
-            raise EngineError(
-                "the population is not laid over the model: work inside its `with` block"
-            )
+            raise EngineError(NOT_LAID)
 
     def _leave(self) -> None:
         """Back from the modules of `follow` to hooks."""

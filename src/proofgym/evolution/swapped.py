@@ -14,6 +14,8 @@ from torch import Tensor, nn
 
 from proofgym.errors import EngineError
 
+NOT_LAID = "the population is not laid over the model: work inside its `with` block"
+
 
 class Swapped(nn.Module):
     """The other way. A subclass says what it reads, and computes."""
@@ -43,7 +45,7 @@ def swap(module: nn.Module, other: type[Swapped], **settings: Any) -> None:
 def give(module: nn.Module, **buffers: Tensor | None) -> None:
     """Let a swapped module read these. Raises EngineError for one that is not, or no longer."""
     if not isinstance(module, Swapped):
-        raise EngineError("the population is not laid over the model: work inside its `with` block")
+        raise EngineError(NOT_LAID)
     module._buffers.update(buffers)
 
 
