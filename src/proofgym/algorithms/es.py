@@ -13,7 +13,9 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from proofgym.algorithms.advantages import Advantage
 from proofgym.algorithms.algorithm import Algorithm
+from proofgym.algorithms.es_likelihood import LikelihoodRun
 from proofgym.algorithms.es_run import ESRun
 from proofgym.errors import ConfigError, HistoryError, nearest
 from proofgym.evolution import manifest, replay, specification
@@ -27,7 +29,9 @@ class ES(Algorithm):
     """Evolution Strategies over all or some of a model's weights."""
 
     several_engines: ClassVar[bool] = True
-    may_change: ClassVar[frozenset[str]] = frozenset({"keyframe_every", "max_unscored", "stack"})
+    may_change: ClassVar[frozenset[str]] = frozenset(
+        {"keyframe_every", "max_unscored", "micro_tokens", "stack"}
+    )
 
     population: int = Field(16, ge=2)
     """Members (perturbed models) an iteration; even with `antithetic`."""
@@ -63,8 +67,20 @@ class ES(Algorithm):
     parameters: tuple[str, ...] = ("*",)
     """Globs of the tensor names that may change; one beginning with "!" takes tensors out again."""
 
+    objective: Literal["reward", "likelihood"] = "reward"
+    """What scores a member. `reward`: the mean reward of what it writes itself. `likelihood`: how
+    likely it finds what the policy wrote, each attempt weighted with its advantage; members write
+    nothing, and far fewer attempts teach as much (docs/evolution.md)."""
+
     samples: int = Field(1, ge=1)
-    """Completions for each (member, task)."""
+    """Completions for each (member, task); with `objective="likelihood"` of the policy for each
+    task, and at least 2."""
+
+    advantage: Advantage | None = None
+    """With `objective="likelihood"`: how rewards become advantages, as in GRPO; None is `grpo`."""
+
+    micro_tokens: int = Field(32_768, ge=1)
+    """Most tokens in a forward pass that scores members, padding included."""
 
     weight_decay: float = Field(0.0, ge=0, le=0.5)
     """Share of the way back to the base weights that each iteration goes, in steps of 2^-16."""
@@ -96,9 +112,37 @@ class ES(Algorithm):
             raise ValueError('evaluation="factored" needs a rank')
         if self.stack and self.evaluation in ("factored", "materialised"):
             raise ValueError(f"stack has no use with evaluation={self.evaluation!r}; leave it out")
+        if self.objective == "likelihood":
+            self._check_likelihood()
+        elif self.advantage is not None:
+            raise ValueError('advantage has a use with objective="likelihood" alone; leave it out')
         if self.weight_decay and not self.decay():
             raise ValueError("weight_decay below 2^-17 rounds to nothing")
         return self
+
+    def _check_likelihood(self) -> None:
+        if self.samples < 2:
+            raise ValueError(
+                'objective="likelihood" compares attempts at the same task: set samples to 2 or '
+                "more"
+            )
+        if self.normalise == "per_prompt":
+            raise ValueError(
+                'normalise="per_prompt" has no use with objective="likelihood", whose advantages '
+                "compare the attempts of each prompt already"
+            )
+        if self.evaluation == "stacked":
+            raise ValueError(
+                'evaluation="stacked" has no use with objective="likelihood": members write nothing'
+            )
+
+    def check(self, sampling: Sampling) -> None:
+        """Refuse what cannot be learnt from. Raises ConfigError."""
+        if self.objective == "likelihood" and sampling.temperature == 0:
+            raise ConfigError(
+                "Sampling.temperature = 0: all attempts at a task would be the same, and "
+                'ES(objective="likelihood") has nothing to compare; set it above 0'
+            )
 
     def decay(self) -> int:
         """`weight_decay` in steps of 2^-16."""
@@ -110,7 +154,8 @@ class ES(Algorithm):
             return self.evaluation
         if self.rank is not None:
             return "factored"
-        return "stacked" if next(model.parameters()).is_cuda else "materialised"
+        side_by_side = self.objective == "reward" and next(model.parameters()).is_cuda
+        return "stacked" if side_by_side else "materialised"
 
     def build(
         self,
@@ -151,7 +196,10 @@ class ES(Algorithm):
             )
             header["base_weights"] = replay.base_weights(state)
             history = History.create(path, header)
-        return ESRun(self, model, state, history, directory / replay.KEYFRAMES)
+        parts = self, model, state, history, directory / replay.KEYFRAMES
+        if self.objective == "likelihood":
+            return LikelihoodRun(*parts, temperature=(sampling or Sampling()).temperature)
+        return ESRun(*parts)
 
     def _header(
         self,

@@ -183,6 +183,13 @@ class ESRun:
             normalised = per_prompt(self._by_prompt(rewards, list(scores)))
         else:
             normalised = normalise(scores, self.config.normalise)
+        self._expected = {}
+        return self.step(scores, normalised)
+
+    def step(
+        self, scores: Mapping[int, float], normalised: Mapping[int, float]
+    ) -> dict[str, float]:
+        """The update that the members' normalised scores make, durable; returns metrics."""
         coefficients = self._coefficients(normalised)
         entries = [Update(self.iteration, tuple(coefficients), len(scores))]
         decay = self.config.decay()
@@ -190,7 +197,7 @@ class ESRun:
         self.lent.changed()
         began = time.perf_counter()
         self.state.apply(*self.history.record().between(self.iteration, self.iteration + 1))
-        self._expected, self.iteration = {}, self.state.iteration
+        self.iteration = self.state.iteration
         self.policy()
         self._since_keyframe_s += time.perf_counter() - began
         if self._keyframe_is_due():

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from proofgym.algorithms.advantages import advantages, informative
+from proofgym.algorithms.advantages import informative
 from proofgym.algorithms.algorithm import Batch
+from proofgym.algorithms.groups import (
+    Scored,
+    ask,
+    compare,
+    groups_of,
+    permute,
+    refuse_unscored,
+    rewards_in,
+)
 from proofgym.algorithms.losses import token_weights
 from proofgym.algorithms.trained_run import TrainedRun
 from proofgym.engines.engine import Engine
@@ -25,16 +33,6 @@ if TYPE_CHECKING:
     from proofgym.trainer.trainer import Trainer
 
 CHECK_STREAM = 2**62 + 2  # of the draws in `check`: no iteration's, nor an evaluation's
-
-
-@dataclass(slots=True)
-class Scored:
-    """One attempt with a score, as it is trained on."""
-
-    group: int
-    reward: float
-    rollout: Rollout
-    advantage: float = 0.0
 
 
 class GRPORun(TrainedRun):
@@ -78,14 +76,9 @@ class GRPORun(TrainedRun):
             )
 
     def batches(self, tasks: Sequence[Task], first: int = 0) -> Iterator[Batch]:
-        """One batch: every task `group` times. Request keys are (iteration, task, sample)."""
+        """One batch: every task `group` times."""
         self.checkpoints.begin()
-        batch = Batch([], [])
-        for position, task in enumerate(tasks, start=first):
-            for sample in range(self.config.group):
-                batch.requests.append(Request((self.iteration, position, sample), task.prompt))
-                batch.tasks.append(task)
-        yield batch
+        yield ask(tasks, first, self.iteration, self.config.group)
 
     def wanting(self, rollouts: Sequence[Rollout]) -> int:
         """Tasks still missing to `prompts` informative groups, while more may be tried."""
@@ -93,7 +86,7 @@ class GRPORun(TrainedRun):
         room = self.config.dynamic_sampling * self.config.prompts - tried
         if room <= 0 or self.config.dynamic_sampling == 1:
             return 0
-        good = sum(informative(_rewards(group)) for group in _groups(rollouts).values())
+        good = sum(informative(rewards_in(group)) for group in groups_of(rollouts).values())
         return max(0, min(room, self.config.prompts - good))
 
     def update(self, rollouts: Sequence[Rollout]) -> dict[str, float]:
@@ -123,50 +116,34 @@ class GRPORun(TrainedRun):
 
     def _scored(self, rollouts: Sequence[Rollout]) -> tuple[list[Scored], dict[str, float]]:
         """The attempts to train on with their advantages, and what to report of the groups."""
-        lost = sum(item.verdict.reward is None for item in rollouts) / max(1, len(rollouts))
-        if lost > self.config.max_unscored:
-            raise RunError(
-                f"iteration {self.iteration + 1}: {lost:.0%} of the attempts have no score, above "
-                f"max_unscored = {self.config.max_unscored:.0%}: the verifier or a sandbox is "
-                "failing. Nothing was updated; mend it and resume"
-            )
-        groups = [group for group in _groups(rollouts).values() if len(group) > 1]
+        refuse_unscored(rollouts, self.iteration, self.config.max_unscored)
+        groups = [group for group in groups_of(rollouts).values() if len(group) > 1]
         if self.config.group == 1:
-            groups = list(_groups(rollouts).values())
+            groups = list(groups_of(rollouts).values())
         if self._origin["control"] == "permuted":
             # As far as attempts are compared, or the control would learn what it compares.
             whole = self.config.advantage == "reinforce++"
             compared = [[attempt for group in groups for attempt in group]] if whole else groups
             for group in compared:
-                _permute(group, self._origin["seed"], self.iteration)
-        useful = [group for group in groups if informative(_rewards(group))]
+                permute(group, self._origin["seed"], self.iteration)
+        useful = [group for group in groups if informative(rewards_in(group))]
         report = {"informative": len(useful) / max(1, len(groups))}
         if self.config.group == 1:
             together = [attempt for group in groups for attempt in group]
-            report["informative"] = float(informative(_rewards(together)))
+            report["informative"] = float(informative(rewards_in(together)))
         if self.config.dynamic_sampling > 1:
             groups = useful[: self.config.prompts]
-        if groups:
-            found = advantages([_rewards(group) for group in groups], self.config.advantage)
-            for group, values in zip(groups, found, strict=True):
-                for attempt, value in zip(group, values, strict=True):
-                    attempt.advantage = float(value)
+        compare(groups, self.config.advantage)
         return [attempt for group in groups for attempt in group], report
 
     def _prepare(self, attempts: Sequence[Scored]) -> list[list[Sample]]:
         """Each attempt's sequences with their advantage and, where the loss needs them, the
         log-probabilities before any step."""
-        from proofgym.trainer.sample import sequences
-
-        prepared = []
-        for attempt in attempts:
-            samples = list(sequences(attempt.rollout.turns))
-            cut_off = any(turn.finish == "length" for turn in attempt.rollout.turns[-1:])
-            for sample in samples:
-                if self.config.mask_overlong and cut_off:
+        prepared = [list(attempt.samples()) for attempt in attempts]
+        for attempt, parts in zip(attempts, prepared, strict=True):
+            if self.config.mask_overlong and attempt.cut_off:
+                for sample in parts:
                     sample.mask()
-                sample.fill("advantage", attempt.advantage)
-            prepared.append(samples)
         samples = [sample for parts in prepared for sample in parts]
         if self.config.epochs * self.config.minibatches > 1:
             self._note("old", samples, self.trainer.logprobs(samples))
@@ -215,24 +192,3 @@ class GRPORun(TrainedRun):
         for sample in chosen:
             sample.fill("share", share)
         return chosen
-
-
-def _groups(rollouts: Sequence[Rollout]) -> dict[int, list[Scored]]:
-    """The scored attempts at each task, in the order of their keys."""
-    groups: dict[int, list[Scored]] = {}
-    for item in sorted(rollouts, key=lambda item: item.request.key):
-        if item.verdict.reward is not None:
-            place = item.request.key[1]
-            groups.setdefault(place, []).append(Scored(place, item.verdict.reward, item))
-    return groups
-
-
-def _rewards(group: Sequence[Scored]) -> np.ndarray:
-    return np.array([attempt.reward for attempt in group], np.float64)
-
-
-def _permute(group: Sequence[Scored], seed: int, iteration: int) -> None:
-    order = permutation(len(group), seed, "control", iteration, group[0].group)
-    rewards = [group[place].reward for place in order]
-    for attempt, reward in zip(group, rewards, strict=True):
-        attempt.reward = reward

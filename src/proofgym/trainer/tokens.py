@@ -74,8 +74,13 @@ def _inputs(batch: Sequence[Row], device: torch.device) -> tuple[Tensor, Tensor,
     if all(len(row.samples) == 1 for row in batch):
         return ids_BT, positions_BT, None
     owners = torch.tensor([row.owners + [-1] * (longest - len(row.ids)) for row in batch])
-    owners_BT = owners.to(device)
+    return ids_BT, positions_BT, seen(owners.to(device))
+
+
+def seen(owners_BT: Tensor) -> Tensor:
+    """(B, 1, T, T): whether a token sees another, which is of the prompt (owner 0) or of its own
+    completion and not after it."""
     keys_B1T, queries_BT1 = owners_BT[:, None, :], owners_BT[:, :, None]
-    sees = (keys_B1T == 0) | (keys_B1T == queries_BT1)
-    causal = torch.ones(longest, longest, dtype=torch.bool, device=device).tril()
-    return ids_BT, positions_BT, (sees & causal)[:, None]
+    length = owners_BT.shape[1]
+    causal = torch.ones(length, length, dtype=torch.bool, device=owners_BT.device).tril()
+    return (((keys_B1T == 0) | (keys_B1T == queries_BT1)) & causal)[:, None]

@@ -1,0 +1,81 @@
+"""A running ES whose members are scored by how likely they find what the policy wrote.
+
+The policy attempts every task some times, once for all members. With the advantage A of each of its
+K attempts, member m scores Σ A·log π_m(attempt) / K. The update is then an estimate, without
+gradients, of the policy gradient (REINFORCE, with GRPO's advantages) instead of the smoothed
+reward's: the luck of members that each draw their own attempts is gone, and so is their cost.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from proofgym.algorithms.advantages import informative
+from proofgym.algorithms.algorithm import Batch
+from proofgym.algorithms.es_run import ESRun
+from proofgym.algorithms.groups import ask, compare, groups_of, refuse_unscored, rewards_in
+from proofgym.algorithms.normalise import normalise
+from proofgym.progress import Progress
+from proofgym.types import Rollout, Task
+
+if TYPE_CHECKING:
+    from proofgym.trainer.sample import Sample
+
+
+class LikelihoodRun(ESRun):
+    """A running `ES(objective="likelihood")`."""
+
+    def __init__(self, *parts: Any, temperature: float) -> None:
+        super().__init__(*parts)
+        self.temperature = temperature  # of the policy's draws, and so of the likelihoods
+
+    def batches(self, tasks: Sequence[Task], first: int = 0) -> Iterator[Batch]:
+        """One batch for the policy: every task `samples` times."""
+        self.policy()
+        yield ask(tasks, first, self.iteration, self.config.samples)
+
+    def update(self, rollouts: Sequence[Rollout]) -> dict[str, float]:
+        """Turn rewards into the next weights. Raises RunError where too many have no score."""
+        refuse_unscored(rollouts, self.iteration, self.config.max_unscored)
+        groups = [group for group in groups_of(rollouts).values() if len(group) > 1]
+        compare(groups, self.config.advantage or "grpo")
+        attempts = sum(map(len, groups))
+        samples = []
+        for group in groups:
+            for attempt in group if informative(rewards_in(group)) else ():
+                for sample in attempt.samples():
+                    sample.fill("weight", attempt.advantage / attempts)
+                    samples.append(sample)
+        began = time.perf_counter()
+        scores = self._read([sample for sample in samples if sample.values["weight"].any()])
+        spent = time.perf_counter() - began
+        useful = sum(informative(rewards_in(group)) for group in groups)
+        metrics = self.step(scores, normalise(scores, self.config.normalise))
+        return metrics | {
+            "informative": useful / max(1, len(groups)),
+            "score_members_s": round(spent, 3),
+        }
+
+    def _read(self, samples: Sequence[Sample]) -> dict[int, float]:
+        """Each member's score."""
+        from proofgym.evolution.likelihood import weighted_likelihoods
+
+        population = self.config.population
+        if not samples:
+            return dict.fromkeys(range(population), 0.0)
+        self.state.k = self._k()
+        with Progress(f"iteration {self.iteration + 1}: scoring", population, "members") as shown:
+            sums_M = weighted_likelihoods(
+                self.lent.model,
+                self.way,
+                self.iteration,
+                population,
+                samples,
+                temperature=self.temperature,
+                most_tokens=self.config.micro_tokens,
+                advance=shown.advance,
+            )
+        self.policy()
+        return dict(enumerate(sums_M.tolist()))

@@ -1,0 +1,107 @@
+"""Members read tokens: the same numbers as each one's weights in the model, read alone."""
+
+import numpy as np
+import pytest
+import torch
+from populations import model, updated
+
+from proofgym.errors import EngineError
+from proofgym.evolution import likelihood, ways
+from proofgym.evolution.likelihood import weighted_likelihoods
+from proofgym.evolution.ways import Lent
+from proofgym.trainer.sample import Sample
+
+MEMBERS = 6
+
+
+def samples(seed=0):
+    """Groups of completions of one prompt each, one with inserted tokens, one prompt alone."""
+    draw, made = np.random.default_rng(seed), []
+    for prompt, group in ((3, 4), (7, 3), (5, 1)):
+        prompt_ids = tuple(draw.integers(0, 61, prompt).tolist())
+        for _ in range(group):
+            count = int(draw.integers(1, 9))
+            drawn = np.ones(count, bool)
+            drawn[1 : count // 2] = False
+            sample = Sample(prompt_ids, tuple(draw.integers(0, 61, count).tolist()), drawn)
+            sample.values["weight"] = draw.normal(size=sample.count).astype(np.float32)
+            made.append(sample)
+    return made
+
+
+def naive(made, state, texts, heat):
+    """Every member's weights written into the model, every sample in a pass of its own."""
+    lent, sums = Lent(made, state), []
+    for member in range(MEMBERS):
+        lent.member(member, 1)
+        total = 0.0
+        for sample in texts:
+            ids = torch.tensor([[*sample.prompt_ids, *sample.token_ids]])
+            logs = (made(ids).logits[0].double() / heat).log_softmax(-1)
+            places = len(sample.prompt_ids) + np.flatnonzero(sample.drawn)
+            chosen = [float(logs[place - 1, ids[0, place]]) for place in places]
+            total += float(np.dot(chosen, sample.values["weight"]))
+        sums.append(total)
+    lent.policy()
+    return np.array(sums)
+
+
+@pytest.mark.parametrize("kind", ["llama", "qwen2"])
+@pytest.mark.parametrize(
+    ("how", "rank", "noise"),
+    [
+        ("factored", 1, "rademacher"),
+        ("factored", 2, "gaussian8"),
+        ("materialised", None, "gaussian8"),
+    ],
+)
+def test_likelihoods_are_those_of_each_member_alone(kind, how, rank, noise, monkeypatch):
+    made = model(kind)
+    state = updated(made, rank=rank, noise=noise, members=MEMBERS)
+    texts = samples()
+    way = ways.make(how, Lent(made, state), None)
+    for heat in (1.0, 0.7):
+        expected = naive(made, state, texts, heat)
+        assert np.ptp(expected) > 0.1
+        for most_tokens, most_logits in ((10_000, 1 << 28), (40, 1 << 28), (10_000, 61 * 40)):
+            monkeypatch.setattr(likelihood, "MOST_LOGITS", most_logits)
+            done = []
+            found = weighted_likelihoods(
+                made,
+                way,
+                1,
+                MEMBERS,
+                texts,
+                temperature=heat,
+                most_tokens=most_tokens,
+                advance=done.append,
+            )
+            np.testing.assert_allclose(found, expected, rtol=0, atol=2e-4)
+            assert sum(done) == MEMBERS
+    way.detach()
+
+
+def test_samples_alone_need_no_mask_and_tokens_without_weight_count_for_nothing():
+    made = model()
+    state = updated(made, rank=1, members=MEMBERS)
+    texts = [text for text in samples() if len(text.prompt_ids) == 5]
+    way = ways.make("factored", Lent(made, state), None)
+    asked = {"temperature": 1.0, "most_tokens": 100}
+    found = weighted_likelihoods(made, way, 1, MEMBERS, texts, **asked)
+    np.testing.assert_allclose(found, naive(made, state, texts, 1.0), rtol=0, atol=1e-4)
+    texts[0].values["weight"][:] = 0
+    assert not weighted_likelihoods(made, way, 1, MEMBERS, texts, **asked).any()
+    way.detach()
+
+
+def test_what_to_lower_when_memory_runs_out():
+    made = model()
+    way = ways.make("factored", Lent(made, updated(made, rank=1, members=MEMBERS)), None)
+
+    def full(*_, **__):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    made.model.forward = full
+    with pytest.raises(EngineError, match=r"passes of 77 tokens: lower ES\.micro_tokens"):
+        weighted_likelihoods(made, way, 1, 6, samples(), temperature=1.0, most_tokens=77)
+    way.detach()
