@@ -29,8 +29,8 @@ import torch
 from timing import GPU, once
 
 from proofgym.clusters.local import Local
-from proofgym.evolution import manifest, specification, ways
-from proofgym.evolution.likelihood import weighted_likelihoods
+from proofgym.evolution import manifest, replay, specification, ways
+from proofgym.evolution.likelihood import Reader
 from proofgym.evolution.state import State, named
 from proofgym.job import Model
 from proofgym.trainer.rows import lay_out
@@ -68,17 +68,11 @@ def main() -> None:
     what = f"{chosen.members} members x {len(texts)} completions"
     print(f"{what}: {tokens:,} tokens in {len(rows) * chosen.members} rows")
 
+    reader = Reader(made, chosen.micro_tokens)
+
     def timed(way: Any) -> float:
         def read() -> np.ndarray:
-            return weighted_likelihoods(
-                made,
-                way,
-                0,
-                chosen.members,
-                texts,
-                temperature=1.0,
-                most_tokens=chosen.micro_tokens,
-            )
+            return reader.weighted_likelihoods(way, 0, chosen.members, texts, 1.0)
 
         assert len(set(read())) == (1 if isinstance(way, Plain) else chosen.members)
         return median(read, chosen.rounds)
@@ -131,7 +125,7 @@ def state(made: Any, members: int, rank: int | None) -> State:
         learning_rate=2**-9,
     )
     tensors = manifest.build(made, ("*",), chosen)
-    return State(tensors, chosen, named(made, tensors))
+    return replay.make_state(tensors, chosen, named(made, tensors))
 
 
 def floor(made: Any, tokens: int, drawn: int) -> float:

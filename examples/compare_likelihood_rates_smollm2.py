@@ -14,7 +14,7 @@ comparison = Comparison(
     job=comparison.job,
     variants={
         f"2^{power}": {"algorithm": ES(**SETTINGS, sigma=2**-8, learning_rate=2.0**power)}
-        for power in (-7, -6, -5)
+        for power in (-8, -7, -6)
     },
     seeds=comparison.seeds,
     budget=comparison.budget,

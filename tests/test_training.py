@@ -119,6 +119,17 @@ def test_what_changes_no_result_may_change_in_a_resume(job_file):
     ]
 
 
+def test_fields_that_a_run_is_older_than_have_their_defaults(job_file):
+    job = load_job(job_file)
+    stored = json.loads(json.dumps(job.to_json()))
+    del stored["algorithm"]["objective"], stored["order"], stored["sampling"]["top_p"]
+    assert job.differs(stored) == []
+    other = job.override("sampling.top_p", "0.5")
+    assert other.differs(stored) == ["sampling.top_p 1.0 -> 0.5"]
+    stored["algorithm"]["kind"] = "GRPO"
+    assert "algorithm.objective None -> 'reward'" in job.differs(stored)
+
+
 def test_ranks_are_for_gradients(job_file):
     with pytest.raises(ConfigError, match="ES trains none: give engines=2"):
         load_job(job_file, ["cluster.ranks=2"])

@@ -83,6 +83,22 @@ class Config(BaseModel):
             name: _plain(getattr(self, name)) for name in type(self).model_fields
         }
 
+    def completed(self, stored: Any) -> Any:
+        """What an older version wrote of a configuration of this kind, with fields that it did not
+        have yet at their defaults."""
+        if not isinstance(stored, dict) or stored.get("kind") != type(self).__name__:
+            return stored
+        made = dict(stored)
+        for name, field in type(self).model_fields.items():
+            value = getattr(self, name)
+            if name in stored:
+                made[name] = (
+                    value.completed(stored[name]) if isinstance(value, Config) else stored[name]
+                )
+            elif not field.is_required():
+                made[name] = _plain(field.get_default(call_default_factory=True))
+        return made
+
 
 def applied(config: Changed, changes: Sequence[Callable[[Changed], Changed]]) -> Changed:
     """A configuration with changes made, in any order that it allows: one may be wrong until

@@ -182,7 +182,7 @@ class Job(Config):
         self, directory: RunDirectory, stored: dict[str, Any], overrides: Sequence[str] | None
     ) -> None:
         """Make this the run's job. The event comes first: without the rest it does no harm."""
-        new = _names(changed(stored["job"], self.to_json()))
+        new = _names(changed(self.completed(stored["job"]), self.to_json()))
         if not new:
             return
         longer = [name for name in new if name.split(".")[0] in ("iterations", "budget")]
@@ -211,7 +211,7 @@ class Job(Config):
         kind = self.budget.kind
         if kind and (before := stored["budget"][kind]) and self.budget.amount >= before:
             free.add(f"budget.{kind}")
-        every = changed(stored, self.to_json())
+        every = changed(self.completed(stored), self.to_json())
         return [it for it, name in zip(every, _names(every), strict=True) if name not in free]
 
     def done(self, directory: RunDirectory) -> str:

@@ -7,7 +7,7 @@ from populations import model, updated
 
 from proofgym.errors import EngineError
 from proofgym.evolution import likelihood, ways
-from proofgym.evolution.likelihood import weighted_likelihoods
+from proofgym.evolution.likelihood import Reader
 from proofgym.evolution.ways import Lent
 from proofgym.trainer.sample import Sample
 
@@ -66,16 +66,8 @@ def test_likelihoods_are_those_of_each_member_alone(kind, how, rank, noise, monk
         for most_tokens, most_logits in ((10_000, 1 << 28), (40, 1 << 28), (10_000, 61 * 40)):
             monkeypatch.setattr(likelihood, "MOST_LOGITS", most_logits)
             done = []
-            found = weighted_likelihoods(
-                made,
-                way,
-                1,
-                MEMBERS,
-                texts,
-                temperature=heat,
-                most_tokens=most_tokens,
-                advance=done.append,
-            )
+            reader = Reader(made, most_tokens)
+            found = reader.weighted_likelihoods(way, 1, MEMBERS, texts, heat, done.append)
             np.testing.assert_allclose(found, expected, rtol=0, atol=2e-4)
             assert sum(done) == MEMBERS
     way.detach()
@@ -86,11 +78,11 @@ def test_samples_alone_need_no_mask_and_tokens_without_weight_count_for_nothing(
     state = updated(made, rank=1, members=MEMBERS)
     texts = [text for text in samples() if len(text.prompt_ids) == 5]
     way = ways.make("factored", Lent(made, state), None)
-    asked = {"temperature": 1.0, "most_tokens": 100}
-    found = weighted_likelihoods(made, way, 1, MEMBERS, texts, **asked)
+    reader = Reader(made, 100)
+    found = reader.weighted_likelihoods(way, 1, MEMBERS, texts, 1.0)
     np.testing.assert_allclose(found, naive(made, state, texts, 1.0), rtol=0, atol=1e-4)
     texts[0].values["weight"][:] = 0
-    assert not weighted_likelihoods(made, way, 1, MEMBERS, texts, **asked).any()
+    assert not reader.weighted_likelihoods(way, 1, MEMBERS, texts, 1.0).any()
     way.detach()
 
 
@@ -101,7 +93,7 @@ def test_what_to_lower_when_memory_runs_out():
     def full(*_, **__):
         raise torch.OutOfMemoryError("CUDA out of memory")
 
-    made.model.forward = full
+    made.model.layers[1].forward = full
     with pytest.raises(EngineError, match=r"passes of 77 tokens: lower ES\.micro_tokens"):
-        weighted_likelihoods(made, way, 1, 6, samples(), temperature=1.0, most_tokens=77)
+        Reader(made, 77).weighted_likelihoods(way, 1, MEMBERS, samples(), 1.0)
     way.detach()

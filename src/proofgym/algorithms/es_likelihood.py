@@ -28,7 +28,10 @@ class LikelihoodRun(ESRun):
     """A running `ES(objective="likelihood")`."""
 
     def __init__(self, *parts: Any, temperature: float) -> None:
+        from proofgym.evolution.likelihood import Reader
+
         super().__init__(*parts)
+        self._reader = Reader(self.lent.model, self.config.micro_tokens)
         self.temperature = temperature  # of the policy's draws, and so of the likelihoods
 
     def batches(self, tasks: Sequence[Task], first: int = 0) -> Iterator[Batch]:
@@ -60,22 +63,13 @@ class LikelihoodRun(ESRun):
 
     def _read(self, samples: Sequence[Sample]) -> dict[int, float]:
         """Each member's score."""
-        from proofgym.evolution.likelihood import weighted_likelihoods
-
         population = self.config.population
         if not samples:
             return dict.fromkeys(range(population), 0.0)
         self.state.k = self._k()
         with Progress(f"iteration {self.iteration + 1}: scoring", population, "members") as shown:
-            sums_M = weighted_likelihoods(
-                self.lent.model,
-                self.way,
-                self.iteration,
-                population,
-                samples,
-                temperature=self.temperature,
-                most_tokens=self.config.micro_tokens,
-                advance=shown.advance,
+            sums_M = self._reader.weighted_likelihoods(
+                self.way, self.iteration, population, samples, self.temperature, shown.advance
             )
         self.policy()
         return dict(enumerate(sums_M.tolist()))

@@ -52,24 +52,29 @@ class Decoder:
         self._linears = [it for it in body.modules() if isinstance(it, nn.Linear)]
         self._cache_name = _cache_argument(self.layers[0])
         self.step_layer: Callable[..., Tensor] = _step_layer
+        self.row_layer: Callable[..., Tensor] = _row_layer
         self.draw: Callable[..., tuple[Tensor, Tensor]] = draw
+        self.likelihood: Callable[..., Tensor] = likelihood
         self._uncompilable = False
 
     def compile(self) -> None:
-        """Fuse what lies between the matrix products of decoding steps; takes some seconds, once.
-        Where torch cannot compile, steps stay as they are."""
+        """Fuse what lies between the matrix products of steps and rows; takes some seconds, once.
+        Where torch cannot compile, they stay as they are."""
         if self.step_layer is _step_layer and not self._uncompilable:
             self.step_layer = torch.compile(_step_layer, dynamic=True)
+            self.row_layer = torch.compile(_row_layer, dynamic=True)
             self.draw = torch.compile(draw, dynamic=True)
+            self.likelihood = torch.compile(likelihood, dynamic=True)
 
     @contextmanager
     def uncompiled_if_that_fails(self) -> Iterator[None]:
-        """What is run inside is a first step. After a failure the next one is not compiled."""
+        """What is run inside is a first time. After a failure the next one is not compiled."""
         try:
             yield
         except torch._dynamo.exc.TorchDynamoException as error:
             self._uncompilable = True
             self.step_layer, self.draw = _step_layer, draw
+            self.row_layer, self.likelihood = _row_layer, likelihood
             log.warning("decoding is not compiled and slower: %s", str(error).split("\n")[0])
 
     @property
@@ -121,6 +126,22 @@ class Decoder:
                     layer, self._cache_name, hidden_N1D, mask_N11S, positions_N, rotary, *view
                 )
         return hidden_N1D[:, 0]
+
+    @torch.no_grad()
+    def read(
+        self, ids_NT: Tensor, positions_NT: Tensor, mask_N1TT: Tensor | None, fused: bool = False
+    ) -> Tensor:
+        """Hidden states (N, T, D) of whole rows, in which a token sees what the mask says; None:
+        all that is before it. `fused`: as compiled, if it is."""
+        row_layer = self.row_layer if fused else _row_layer
+        hidden_NTD = self.embed(ids_NT)
+        rotary = self.body.rotary_emb(hidden_NTD, positions_NT)
+        with fast_products(self._linears):
+            for layer in self.layers:
+                hidden_NTD = row_layer(
+                    layer, self._cache_name, hidden_NTD, mask_N1TT, positions_NT, rotary
+                )
+        return hidden_NTD
 
     @torch.no_grad()
     def logits(self, hidden_NTD: Tensor) -> Tensor:
@@ -178,6 +199,18 @@ def _step_layer(
     )
 
 
+def _row_layer(
+    layer: Any,
+    cache_name: str,
+    hidden_NTD: Tensor,
+    mask_N1TT: Tensor | None,
+    positions_NT: Tensor,
+    rotary: tuple[Tensor, Tensor],
+) -> Tensor:
+    """One layer over whole rows, compiled as `_step_layer` is."""
+    return _run(layer, cache_name, hidden_NTD, mask_N1TT, positions_NT, rotary, None)
+
+
 def draw(
     norm: Any,
     head: Any,
@@ -188,6 +221,23 @@ def draw(
 ) -> tuple[Tensor, Tensor]:
     """Tokens (N,) and their log-probabilities (N,) from final hidden states."""
     return sample(head(norm(hidden_N1D))[:, 0], uniforms_N, temperature, top_p)
+
+
+def likelihood(
+    norm: Any,
+    head: Any,
+    hidden_NCD: Tensor,
+    targets_NC: Tensor,
+    weights_NC: Tensor,
+    temperature: float,
+) -> Tensor:
+    """Σ weight·log π (N,) in float64 of target tokens, from final hidden states."""
+    logits_NCV = head(norm(hidden_NCD))
+    if temperature != 1:
+        logits_NCV = logits_NCV.float() / temperature
+    chosen_NC = logits_NCV.gather(-1, targets_NC[..., None])[..., 0].float()
+    logs_NC = chosen_NC - logits_NCV.float().logsumexp(-1)
+    return (logs_NC.double() * weights_NC).sum(-1)
 
 
 def _slides(config: Any) -> bool:

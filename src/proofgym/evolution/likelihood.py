@@ -12,8 +12,11 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
+from proofgym.engines.cache import sent
+from proofgym.engines.decoder import Decoder
+from proofgym.engines.decoder import likelihood as plain_likelihood
 from proofgym.engines.engine import Population
 from proofgym.errors import EngineError
 from proofgym.evolution.ways import Way, groups
@@ -24,111 +27,171 @@ from proofgym.trainer.sample import Sample
 from proofgym.trainer.scorer import MOST_LOGITS
 from proofgym.trainer.tokens import seen
 
-#: A row of each pass, and the member that reads it.
-Pass = tuple[list[int], list[int]]
+FUSED = {"cuda"}
+"""Devices on which passes are compiled."""
+_READERS = 1024
+"""Rows of a pass at most; compilers take the shapes of buffers as fixed."""
+_ALIGNED = 8
+"""Lengths are multiples of it, as attention kernels want masks to be."""
 
 
-@torch.no_grad()
-def weighted_likelihoods(
-    model: Any,
-    way: Way,
-    iteration: int,
-    population: int,
-    samples: Sequence[Sample],
-    *,
-    temperature: float,
-    most_tokens: int,
-    advance: Callable[[int], None] = lambda count: None,
-) -> NDArray[np.float64]:
-    """Σ weight·log π_m over the drawn tokens of `samples`, for each member m: (population,).
+class Reader:
+    """Has the members of populations read, with a model of the Llama, Qwen2 or Qwen3 family."""
 
-    `weight` is one of the samples' values. log π is natural, in float32 under softmax(logits /
-    temperature), and summed in float64, always in the same order. A pass has at most `most_tokens`
-    tokens, padding included, or one row. `advance` is told how many members were done. Raises
-    EngineError where memory runs out.
-    """
-    texts = Texts(model, samples)
-    linears = [it for it in model.modules() if isinstance(it, nn.Linear)]
-    advice = f"out of memory with passes of {most_tokens} tokens: lower ES.micro_tokens"
-    sums_M = np.zeros(population)
-    for members in groups(population, way.size):
-        with way.lay(iteration, members) as laid:
-            found: list[tuple[list[int], Tensor]] = []
-            with saying_when_full(EngineError(advice)), fast_products(linears):
-                for rows, readers in _passes(texts.rows, members, most_tokens):
-                    found.append((readers, texts.read(rows, readers, laid, temperature)))
+    def __init__(self, model: Any, most_tokens: int) -> None:
+        """`most_tokens`: of a pass, padding included; a longer row goes alone."""
+        self._width = model.config.hidden_size
+        self._decoder, self._most = Decoder(model), most_tokens
+        device = self._decoder.device
+        self._readers_R = torch.zeros(_READERS, dtype=torch.long, device=device)
+        self._fused = False
+
+    @torch.no_grad()
+    def weighted_likelihoods(
+        self,
+        way: Way,
+        iteration: int,
+        population: int,
+        samples: Sequence[Sample],
+        temperature: float,
+        advance: Callable[[int], None] = lambda count: None,
+    ) -> NDArray[np.float64]:
+        """Σ weight·log π_m over the drawn tokens of `samples`, for each member m: (population,).
+
+        `weight` is one of the samples' values. log π is natural, in float32 under softmax(logits /
+        temperature), and summed in float64, always in the same order. `advance` is told how many
+        members were done. Raises EngineError where memory runs out.
+        """
+        rows = lay_out(samples, self._width)
+        texts = Texts(rows, samples, self._decoder.device)
+        sums_M = np.zeros(population)
+        for members in groups(population, way.size):
+            with way.lay(iteration, members) as laid:
+                self._fused = self._decoder.device.type in FUSED and (
+                    laid is None or laid.compilable
+                )
+                if self._fused:
+                    self._decoder.compile()
+                found = [
+                    (readers, self._read(texts, places, readers, laid, temperature))
+                    for places, readers in _passes(rows, members, self._most)
+                ]
                 for readers, sums_B in found:
                     np.add.at(sums_M, readers, sums_B.cpu().numpy())
-        advance(len(members))
-    return sums_M
+            advance(len(members))
+        return sums_M
+
+    def _read(
+        self,
+        texts: Texts,
+        places: list[int],
+        readers: list[int],
+        laid: Population | None,
+        heat: float,
+    ) -> Tensor:
+        advice = f"out of memory with passes of {self._most} tokens: lower ES.micro_tokens"
+        with saying_when_full(EngineError(advice)):
+            while True:
+                with self._decoder.uncompiled_if_that_fails():
+                    return self._pass(texts.part(places), readers, laid, heat)
+                self._fused = False
+
+    def _pass(
+        self, texts: Texts, readers: list[int], laid: Population | None, heat: float
+    ) -> Tensor:
+        """(B,) in float64: Σ weight·log π over the drawn tokens of each row as its reader finds
+        them: a member, or without a population what the model holds."""
+        decoder = self._decoder
+        self._turn(laid, readers)
+        mask = None if texts.alone else seen(texts.owners)
+        # One row is a case of its own to a compiler, and would be compiled for itself.
+        fused = self._fused and len(readers) > 1
+        hidden_BTD = decoder.read(texts.ids, texts.positions, mask, fused)
+        columns_BC1 = texts.columns[..., None]
+        hidden_BCD = hidden_BTD.gather(1, columns_BC1.expand(-1, -1, self._width))
+        few = max(1, MOST_LOGITS // (columns_BC1.shape[1] * decoder.config.vocab_size))
+        sums = []
+        for start in range(0, len(readers), few):
+            part = slice(start, start + few)
+            many = fused and len(readers[part]) > 1
+            likelihood = decoder.likelihood if many else plain_likelihood
+            if few < len(readers):
+                self._turn(laid, readers[part])
+            with fast_products([decoder.head]):
+                sums.append(
+                    likelihood(
+                        decoder.body.norm,
+                        decoder.head,
+                        hidden_BCD[part],
+                        texts.targets[part],
+                        texts.weights[part],
+                        heat,
+                    )
+                )
+        return torch.cat(sums)
+
+    def _turn(self, laid: Population | None, readers: list[int]) -> None:
+        """The rows that come are these members'."""
+        if laid is None:
+            return
+        if not self._fused:
+            laid.select(readers)
+            return
+        self._readers_R[: len(readers)] = sent(readers, self._readers_R.device)
+        laid.follow(self._readers_R, len(readers))
 
 
-def _passes(rows: Sequence[Row], members: Sequence[int], most: int) -> Iterator[Pass]:
-    """Every row for every member, the longest rows first."""
+def _passes(
+    rows: Sequence[Row], members: Sequence[int], most: int
+) -> Iterator[tuple[list[int], list[int]]]:
+    """Every row for every member, the longest rows first: the rows of each pass and who reads
+    them."""
     pairs = [(place, member) for place in range(len(rows)) for member in members]
     start = 0
     while start < len(pairs):
-        count = max(1, most // len(rows[pairs[start][0]].ids))
+        count = min(_READERS, max(1, most // len(rows[pairs[start][0]].ids)))
         chosen = pairs[start : start + count]
         yield [place for place, _ in chosen], [member for _, member in chosen]
         start += count
 
 
 class Texts:
-    """Rows of tokens on a model's device, and what is read of them. R rows, longest first."""
+    """Rows of tokens on a device, longest first, in tensors padded on the right."""
 
-    def __init__(self, model: Any, samples: Sequence[Sample]) -> None:
-        self._model, self._head = model, model.get_output_embeddings()
-        self.rows = lay_out(samples, model.config.hidden_size)
-        device = next(model.parameters()).device
-        self._lengths = [len(row.ids) for row in self.rows]
-        self._counts = [len(row.columns) for row in self.rows]
-        self._alone = all(len(row.samples) == 1 for row in self.rows)
+    def __init__(self, rows: Sequence[Row], samples: Sequence[Sample], device: Any) -> None:
+        self.alone = all(len(row.samples) == 1 for row in rows)
+        """Whether a token sees all that is before it in its row."""
+        self._lengths = [-(-len(row.ids) // _ALIGNED) * _ALIGNED for row in rows]
+        self._counts = [len(row.columns) for row in rows]
+        length, count = self._lengths[0], max(self._counts)
 
-        def table(lists: Sequence[Sequence[float]], fill: float, dtype: torch.dtype) -> Tensor:
-            widest = max(map(len, lists), default=0)
-            full = [[*values, *[fill] * (widest - len(values))] for values in lists]
-            return torch.tensor(full, dtype=dtype).to(device)
+        def table(
+            lists: Sequence[Sequence[float]], width: int, fill: float, kind: torch.dtype
+        ) -> Tensor:
+            full = [[*values, *[fill] * (width - len(values))] for values in lists]
+            return torch.tensor(full, dtype=kind).to(device)
 
-        weights = [
-            [x for s in row.samples for x in samples[s].values["weight"]] for row in self.rows
-        ]
-        self._ids_RT = table([row.ids for row in self.rows], 0, torch.long)
-        self._positions_RT = table([row.positions for row in self.rows], 0, torch.long)
-        self._owners_RT = table([row.owners for row in self.rows], -1, torch.long)
-        self._columns_RC = table([row.columns for row in self.rows], 0, torch.long)
-        self._targets_RC = table([row.targets for row in self.rows], 0, torch.long)
-        self._weights_RC = table(weights, 0.0, torch.float64)
+        weights = [[w for it in row.samples for w in samples[it].values["weight"]] for row in rows]
+        self.ids = table([row.ids for row in rows], length, 0, torch.long)
+        self.positions = table([row.positions for row in rows], length, 0, torch.long)
+        self.owners = table([row.owners for row in rows], length, -1, torch.long)
+        self.columns = table([row.columns for row in rows], count, 0, torch.long)
+        self.targets = table([row.targets for row in rows], count, 0, torch.long)
+        self.weights = table(weights, count, 0.0, torch.float64)
 
-    def read(
-        self, rows: Sequence[int], readers: Sequence[int], laid: Population | None, heat: float
-    ) -> Tensor:
-        """(B,) in float64: Σ weight·log π over the drawn tokens of each of these rows, longest
-        first, as its reader finds them: a member, or without a population what the model holds."""
-        length = self._lengths[rows[0]]
-        count = max(self._counts[row] for row in rows)
-        rows_B = torch.tensor(rows, device=self._ids_RT.device)
-        if laid is not None:
-            laid.select(readers)
-        owners_BT = self._owners_RT[rows_B, :length]
-        hidden_BTD = self._model.model(
-            self._ids_RT[rows_B, :length],
-            attention_mask=None if self._alone else seen(owners_BT),
-            position_ids=self._positions_RT[rows_B, :length],
-            use_cache=False,
-        ).last_hidden_state
-        columns_BC1 = self._columns_RC[rows_B, :count, None]
-        hidden_BCD = hidden_BTD.gather(1, columns_BC1.expand(-1, -1, hidden_BTD.shape[-1]))
-        few = max(1, MOST_LOGITS // (count * self._head.weight.shape[0]))
-        sums = []
-        for start in range(0, len(rows), few):
-            part = slice(start, start + few)
-            if laid is not None and few < len(rows):
-                laid.select(readers[part])
-            logits_BCV = self._head(hidden_BCD[part]).float()
-            if heat != 1:
-                logits_BCV = logits_BCV / heat
-            targets_BC1 = self._targets_RC[rows_B[part], :count, None]
-            chosen_BC = logits_BCV.gather(-1, targets_BC1)[..., 0] - logits_BCV.logsumexp(-1)
-            sums.append((chosen_BC.double() * self._weights_RC[rows_B[part], :count]).sum(-1))
-        return torch.cat(sums)
+    def part(self, places: Sequence[int]) -> Texts:
+        """Some of the rows, in order and as often as they are named, no longer than they need."""
+        made = object.__new__(Texts)
+        made.alone = self.alone
+        length, count = self._lengths[places[0]], max(self._counts[it] for it in places)
+        chosen = sent(places, self.ids.device)
+        for name, width in (
+            ("ids", length),
+            ("positions", length),
+            ("owners", length),
+            ("columns", count),
+            ("targets", count),
+            ("weights", count),
+        ):
+            setattr(made, name, getattr(self, name)[chosen, :width])
+        return made
