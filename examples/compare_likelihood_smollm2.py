@@ -8,7 +8,7 @@ from compare_smollm2 import comparison
 
 from proofgym import ES, Comparison
 
-SETTINGS = {"objective": "likelihood", "prompts": 32, "samples": 16, "population": 256}
+SETTINGS = {"objective": "likelihood", "prompts": 32, "samples": 16, "population": 128}
 RATE = 2**-7
 
 likelihood = {"algorithm": ES(**SETTINGS, sigma=2**-8, learning_rate=RATE)}
