@@ -74,6 +74,24 @@ def test_a_tiny_model_learns_and_the_run_says_so(job_file, tmp_path, capfd, nois
     assert (run.path / "job.py").read_text() == job_file.read_text()
 
 
+def test_members_may_read_what_the_policy_wrote(job_file, tmp_path):
+    """It learns, goes on after an interruption and with engines of other processes as if alone."""
+    told = "algorithm.objective=likelihood", "algorithm.samples=8", "algorithm.population=32"
+    whole = train(job_file, tmp_path / "whole", *told, "iterations=40")
+    events = [event for event in whole.events() if event["event"] == "iteration"]
+    assert events[0]["attempts"] == 32, "of the policy, not of members"
+    rewards = [event["reward"] for event in events]
+    assert sum(rewards[-5:]) > 2 * sum(rewards[:5])
+    few = train(job_file, tmp_path / "few", *told)
+    again = load_job(job_file, [*told, "iterations=6"])
+    again.resume(RunDirectory.open(tmp_path / "few", few.id)).close()
+    six = train(job_file, tmp_path / "six", *told, "iterations=6", "cluster.engines=2")
+    assert digest(few) == digest(six)
+    found, expected = (list(run.rollouts(5)) for run in (few, whole))
+    for one, two in zip(found, expected, strict=True):
+        assert one["token_ids"] == two["token_ids"]
+
+
 def test_equal_seeds_give_equal_runs_and_other_seeds_do_not(job_file, tmp_path):
     first, second = (train(job_file, tmp_path / name) for name in "ab")
     assert digest(first) == digest(second)
