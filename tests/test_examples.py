@@ -36,7 +36,6 @@ def test_an_example_is_short_and_says_its_command(path):
 
 
 PLANNED = {
-    "compare_es_long_smollm2": "2 variants x 3 seeds = 6 runs",
     "compare_es_smollm2": "5 variants x 3 seeds = 15 runs",
     "compare_likelihood_rates_smollm2": "3 variants x 1 seed = 3 runs",
     "compare_likelihood_smollm2": "2 variants x 3 seeds = 6 runs",

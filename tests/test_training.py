@@ -131,6 +131,7 @@ def test_kill_minus_nine_then_resume_equals_an_undisturbed_run(job_file, tmp_pat
 def test_what_changes_no_result_may_change_in_a_resume(job_file):
     stored = load_job(job_file, ["algorithm.rank=none", "algorithm.stack=4"]).to_json()
     free = ["algorithm.rank=none", "algorithm.stack=2", "algorithm.keyframe_every=1"]
+    free += ["cluster.workers=7", "cluster.threads=5", "cluster.max_batch=64"]
     assert load_job(job_file, free).differs(stored) == []
     assert load_job(job_file, [*free, "algorithm.sigma=0.5"]).differs(stored) == [
         "algorithm.sigma 0.015625 -> 0.5"

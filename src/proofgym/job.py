@@ -199,13 +199,17 @@ class Job(Config):
 
     def _may_change(self) -> list[str]:
         """What `differs` allows, in words."""
-        fields = [f"algorithm.{name}" for name in sorted(self.algorithm.may_change)]
-        return ["iterations (to more)", "budget (to more)", *fields]
+        return ["iterations (to more)", "budget (to more)", *self._free()]
+
+    def _free(self) -> list[str]:
+        """Fields that may be others when a run goes on."""
+        parts = {"algorithm": self.algorithm.may_change, "cluster": self.cluster.may_change}
+        return [f"{part}.{name}" for part, names in parts.items() for name in sorted(names)]
 
     def differs(self, stored: Any) -> list[str]:
         """Fields in which it is not what a run was begun with, but for those that may change, and
         for a longer run."""
-        free = {f"algorithm.{name}" for name in self.algorithm.may_change}
+        free = set(self._free())
         if self.iterations >= stored["iterations"]:
             free.add("iterations")
         kind = self.budget.kind

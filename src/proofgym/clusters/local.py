@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 
 class Local(Config):
     """Run everything on this machine."""
+
+    may_change: ClassVar[frozenset[str]] = frozenset(
+        {"engine_patience", "engines", "max_batch", "threads", "workers"}
+    )
+    """Fields that may be others when a run is resumed, on another machine perhaps: they change its
+    results by rounding at most."""
 
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """Where the model lives; `auto` takes a GPU if there is one."""
