@@ -73,6 +73,25 @@ def test_likelihoods_are_those_of_each_member_alone(kind, how, rank, noise, monk
     way.detach()
 
 
+def test_what_members_agree_on_is_computed_once(monkeypatch):
+    made = model()
+    state = updated(made, rank=1, members=MEMBERS, patterns=("model.norm.weight",))
+    texts, rows = samples(), []
+    expected = naive(made, state, texts, 1.0)
+    assert np.ptp(expected) > 0.02
+    way = ways.make("factored", Lent(made, state), None)
+    first = made.model.layers[0]
+    forward = first.forward
+    monkeypatch.setattr(first, "forward", lambda x, **k: rows.append(len(x)) or forward(x, **k))
+    for most, passes in ((10_000, 1), (1, 3 * MEMBERS)):
+        rows.clear()
+        found = Reader(made, most).weighted_likelihoods(way, 1, MEMBERS, texts, 1.0)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=2e-4)
+        assert len(rows) == passes
+        assert sum(rows) == 3 * (1 if most > 1 else MEMBERS)
+    way.detach()
+
+
 def test_samples_alone_need_no_mask_and_tokens_without_weight_count_for_nothing():
     made = model()
     state = updated(made, rank=1, members=MEMBERS)

@@ -93,27 +93,35 @@ class Reader:
         with saying_when_full(EngineError(advice)):
             while True:
                 with self._decoder.uncompiled_if_that_fails():
-                    return self._pass(texts.part(places), readers, laid, heat)
+                    return self._pass(texts, places, readers, laid, heat)
                 self._fused = False
 
     def _pass(
-        self, texts: Texts, readers: list[int], laid: Population | None, heat: float
+        self,
+        every: Texts,
+        places: list[int],
+        readers: list[int],
+        laid: Population | None,
+        heat: float,
     ) -> Tensor:
         """(B,) in float64: Σ weight·log π over the drawn tokens of each row as its reader finds
         them: a member, or without a population what the model holds."""
-        decoder = self._decoder
-        self._turn(laid, readers)
-        mask = None if texts.alone else seen(texts.owners)
-        # One row is a case of its own to a compiler, and would be compiled for itself.
-        fused = self._fused and len(readers) > 1
-        hidden_BTD = decoder.read(texts.ids, texts.positions, mask, fused)
-        columns_BC1 = texts.columns[..., None]
-        hidden_BCD = hidden_BTD.gather(1, columns_BC1.expand(-1, -1, self._width))
-        few = max(1, MOST_LOGITS // (columns_BC1.shape[1] * decoder.config.vocab_size))
+        decoder, texts = self._decoder, every.part(places)
+        if laid is not None and laid.first_layer >= len(decoder.layers):
+            # Members agree up to the last norm: a row is read once for all of them.
+            distinct = list(dict.fromkeys(places))
+            laid.select(None)
+            hidden_BCD = self._hidden(every.part(distinct))
+            hidden_BCD = hidden_BCD[sent([distinct.index(it) for it in places], decoder.device)]
+            self._turn(laid, readers)
+        else:
+            self._turn(laid, readers)
+            hidden_BCD = self._hidden(texts)
+        few = max(1, MOST_LOGITS // (texts.targets.shape[1] * decoder.config.vocab_size))
         sums = []
         for start in range(0, len(readers), few):
             part = slice(start, start + few)
-            many = fused and len(readers[part]) > 1
+            many = self._fused and len(readers[part]) > 1
             likelihood = decoder.likelihood if many else plain_likelihood
             if few < len(readers):
                 self._turn(laid, readers[part])
@@ -129,6 +137,14 @@ class Reader:
                     )
                 )
         return torch.cat(sums)
+
+    def _hidden(self, texts: Texts) -> Tensor:
+        """(B, C, D): final hidden states where the drawn tokens are predicted."""
+        mask = None if texts.alone else seen(texts.owners)
+        # One row is a case of its own to a compiler, and would be compiled for itself.
+        fused = self._fused and len(texts.ids) > 1
+        hidden_BTD = self._decoder.read(texts.ids, texts.positions, mask, fused)
+        return hidden_BTD.gather(1, texts.columns[..., None].expand(-1, -1, self._width))
 
     def _turn(self, laid: Population | None, readers: list[int]) -> None:
         """The rows that come are these members'."""
