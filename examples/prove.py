@@ -13,14 +13,16 @@ job = Job(
     evaluation=lean_core("heldout"),
     reward=Lean(timeout=10),
     algorithm=ES(
+        objective="likelihood",  # members read what the policy wrote
         population=64,
         prompts=96,
-        sigma=2**-2,
-        learning_rate=0.75,
-        parameters=("model.norm.weight",),  # members share a row until their answers part
+        samples=16,
+        sigma=2**-4,
+        learning_rate=4,
+        parameters=("model.norm.weight",),  # so all below is computed once for all members
     ),
     sampling=Sampling(temperature=1.0, max_tokens=64, stop=("\n\n",)),
     cluster=Local(),
-    iterations=45,
+    iterations=20,
     seed=0,
 )
