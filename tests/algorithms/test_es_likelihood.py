@@ -107,6 +107,9 @@ def test_the_update_estimates_the_policy_gradient(tmp_path, settings):
     assert dot / (norms[0] * norms[1]) > 0.7 * math.sqrt(256 / (256 + size))
     assert 0 < metrics["informative"] <= 1
     assert metrics["member_sd"] > 0
+    # The loop's phases end with _s and are summed; this is a part of its update.
+    assert metrics["scoring_seconds"] > 0
+    assert not any(name.endswith("_s") for name in metrics)
 
 
 @pytest.mark.parametrize("settings", [{}, {"rank": None}])

@@ -58,7 +58,7 @@ class LikelihoodRun(ESRun):
         metrics = self.step(scores, normalise(scores, self.config.normalise))
         return metrics | {
             "informative": useful / max(1, len(groups)),
-            "score_members_s": round(spent, 3),
+            "scoring_seconds": round(spent, 3),
         }
 
     def _read(self, samples: Sequence[Sample]) -> dict[int, float]:
