@@ -15,6 +15,7 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
+from proofgym import Measure, Probe
 from proofgym.checkpoint import export_run, rebuild
 from proofgym.cli.main import app
 from proofgym.errors import ConfigError, ModelError, RunError, TaskError, VerifierError
@@ -145,6 +146,16 @@ def test_fields_that_a_run_is_older_than_have_their_defaults(job_file):
     assert job.differs(stored) == []
     other = job.override("sampling.top_p", "0.5")
     assert other.differs(stored) == ["sampling.top_p 1.0 -> 0.5"]
+    probed = job.model_copy(
+        update={"measure": Measure(probes={"other": Probe(job.tasks, job.reward)})}
+    )
+    stored = json.loads(json.dumps(probed.to_json()))
+    del stored["measure"]["probes"]["other"]["samples"], stored["budget"], stored["iterations"]
+    assert probed.differs(stored) == ["iterations 20 -> 4"]
+    stored["budget"] = None
+    assert probed.override("budget.tokens", "5").differs(stored)
+    stored = job.to_json()
+    del stored["algorithm"]["objective"]
     stored["algorithm"]["kind"] = "GRPO"
     assert "algorithm.objective None -> 'reward'" in job.differs(stored)
 

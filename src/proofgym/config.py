@@ -90,14 +90,23 @@ class Config(BaseModel):
             return stored
         made = dict(stored)
         for name, field in type(self).model_fields.items():
-            value = getattr(self, name)
             if name in stored:
-                made[name] = (
-                    value.completed(stored[name]) if isinstance(value, Config) else stored[name]
-                )
+                made[name] = _completed(getattr(self, name), stored[name])
             elif not field.is_required():
                 made[name] = _plain(field.get_default(call_default_factory=True))
         return made
+
+
+def _completed(value: Any, stored: Any) -> Any:
+    """The same of configurations within mappings and sequences."""
+    if isinstance(value, Config):
+        return value.completed(stored)
+    if isinstance(value, Mapping) and isinstance(stored, dict):
+        return {key: _completed(value.get(key), it) for key, it in stored.items()}
+    alike = isinstance(value, list | tuple) and isinstance(stored, list)
+    if alike and len(value) == len(stored):
+        return [_completed(one, it) for one, it in zip(value, stored, strict=True)]
+    return stored
 
 
 def applied(config: Changed, changes: Sequence[Callable[[Changed], Changed]]) -> Changed:

@@ -209,13 +209,14 @@ class Job(Config):
     def differs(self, stored: Any) -> list[str]:
         """Fields in which it is not what a run was begun with, but for those that may change, and
         for a longer run."""
+        stored = self.completed(stored)
         free = set(self._free())
         if self.iterations >= stored["iterations"]:
             free.add("iterations")
         kind = self.budget.kind
-        if kind and (before := stored["budget"][kind]) and self.budget.amount >= before:
+        if kind and (before := (stored["budget"] or {}).get(kind)) and self.budget.amount >= before:
             free.add(f"budget.{kind}")
-        every = changed(self.completed(stored), self.to_json())
+        every = changed(stored, self.to_json())
         return [it for it, name in zip(every, _names(every), strict=True) if name not in free]
 
     def done(self, directory: RunDirectory) -> str:

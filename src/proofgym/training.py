@@ -221,7 +221,8 @@ def print_iteration(metrics: dict[str, Any]) -> None:
         f"  perturb+update {metrics.get('perturb_s', 0.0) + metrics.get('update_s', 0.0):.1f} s"
     )
     if metrics.get("steps") == 0 or metrics.get("coefficient_bits") == 0:
-        why = "all members scored alike: a larger sigma?" if "sigma" in metrics else _NOTHING
+        members = "sigma" in metrics and metrics.get("informative") != 0
+        why = "all members scored alike: a larger sigma?" if members else _NOTHING
         say(f"  no update: nothing to learn from ({why})")
     for line in fault_lines(metrics):
         say(f"  {line}")

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from proofgym.algorithms.es import ES
-from proofgym.errors import ConfigError, RunError
+from proofgym.errors import ConfigError, EngineError, RunError
+from proofgym.schedule import Schedule
 from proofgym.types import Completion, Rollout, Sampling, Status, Task, Verdict
 
 torch.set_num_threads(1)
@@ -168,6 +169,7 @@ def test_attempts_without_a_score_or_a_difference_teach_nothing(tmp_path):
     [
         ({"samples": 1}, r"set samples to 2 or\s+more"),
         ({"normalise": "per_prompt"}, "per_prompt.* has no use"),
+        ({"stack": 4}, "stack has no use"),
         ({"evaluation": "stacked"}, "stacked.* has no use"),
         ({"objective": "reward", "advantage": "rloo"}, "advantage has a use with"),
         ({"objective": "likelyhood"}, "likelihood"),
@@ -182,6 +184,34 @@ def test_greedy_attempts_are_refused_before_any_work():
     with pytest.raises(ConfigError, match=r"temperature = 0.*objective=\"likelihood\""):
         CONFIG.check(Sampling(temperature=0.0))
     ES().check(Sampling(temperature=0.0))
+
+
+def test_groups_alike_within_teach_where_they_are_compared_with_others(tmp_path):
+    spreads = {}
+    for how in ("reinforce++", "grpo"):
+        run = build(tmp_path / how, CONFIG.model_copy(update={"advantage": how}), model := llama())
+        rollouts = attempts(run, model, score=lambda request: float(request.key[1]))
+        spreads[how] = run.update(rollouts)["member_sd"]
+        run.close()
+    assert spreads["reinforce++"] > 0 == spreads["grpo"]
+
+
+def test_members_that_overflow_are_named_and_nothing_is_updated(tmp_path):
+    model = llama().half()
+    run = build(tmp_path, CONFIG.model_copy(update={"sigma": 40.0, "population": 8}), model)
+    with pytest.raises(EngineError, match=r"iteration 1: \d of 8 members .* lower sigma"):
+        run.update(attempts(run, model))
+    assert run.iteration == 0
+    run.close()
+
+
+def test_sigma_follows_its_schedule_where_nothing_is_learnt(tmp_path):
+    model = llama()
+    schedule = Schedule([(0, 1.0), (1, 0.25)])
+    run = build(tmp_path, CONFIG.model_copy(update={"sigma_schedule": schedule}), model)
+    one, two = (run.update(attempts(run, model, score=lambda it: 1.0))["sigma"] for _ in range(2))
+    assert two == one / 4
+    run.close()
 
 
 def test_advantages_are_those_that_were_asked_for(tmp_path):

@@ -98,7 +98,8 @@ class ES(Algorithm):
     came since the last would take longer than writing one did."""
 
     max_unscored: float = Field(0.25, ge=0, lt=1)
-    """The run stops when a larger share of an iteration's members had to be dropped."""
+    """The run stops when a larger share of an iteration's members had to be dropped, or of the
+    policy's attempts had no score."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -126,6 +127,8 @@ class ES(Algorithm):
                 'objective="likelihood" compares attempts at the same task: set samples to 2 or '
                 "more"
             )
+        if self.stack:
+            raise ValueError('stack has no use with objective="likelihood"; leave it out')
         if self.normalise == "per_prompt":
             raise ValueError(
                 'normalise="per_prompt" has no use with objective="likelihood", whose advantages '

@@ -12,11 +12,14 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from proofgym.algorithms.advantages import informative
 from proofgym.algorithms.algorithm import Batch
 from proofgym.algorithms.es_run import ESRun
 from proofgym.algorithms.groups import ask, compare, groups_of, refuse_unscored, rewards_in
 from proofgym.algorithms.normalise import normalise
+from proofgym.errors import EngineError
 from proofgym.progress import Progress
 from proofgym.types import Rollout, Task
 
@@ -40,14 +43,24 @@ class LikelihoodRun(ESRun):
         yield ask(tasks, first, self.iteration, self.config.samples)
 
     def update(self, rollouts: Sequence[Rollout]) -> dict[str, float]:
-        """Turn rewards into the next weights. Raises RunError where too many have no score."""
+        """Turn rewards into the next weights.
+
+        Raises:
+            RunError: too many attempts have no score.
+            EngineError: a member finds tokens infinitely unlikely, or says nothing of them.
+        """
         refuse_unscored(rollouts, self.iteration, self.config.max_unscored)
         groups = [group for group in groups_of(rollouts).values() if len(group) > 1]
-        compare(groups, self.config.advantage or "grpo")
+        how = self.config.advantage or "grpo"
+        compare(groups, how)
         attempts = sum(map(len, groups))
         samples = []
         for group in groups:
-            for attempt in group if informative(rewards_in(group)) else ():
+            # Attempts that all scored alike have an advantage of 0, up to rounding; but not where
+            # they are compared with those of other groups.
+            if how != "reinforce++" and not informative(rewards_in(group)):
+                continue
+            for attempt in group:
                 for sample in attempt.samples():
                     sample.fill("weight", attempt.advantage / attempts)
                     samples.append(sample)
@@ -64,12 +77,18 @@ class LikelihoodRun(ESRun):
     def _read(self, samples: Sequence[Sample]) -> dict[int, float]:
         """Each member's score."""
         population = self.config.population
+        self.state.k = self._k()
         if not samples:
             return dict.fromkeys(range(population), 0.0)
-        self.state.k = self._k()
         with Progress(f"iteration {self.iteration + 1}: scoring", population, "members") as shown:
             sums_M = self._reader.weighted_likelihoods(
                 self.way, self.iteration, population, samples, self.temperature, shown.advance
             )
         self.policy()
+        if not np.isfinite(sums_M).all():
+            raise EngineError(
+                f"iteration {self.iteration + 1}: {np.count_nonzero(~np.isfinite(sums_M))} of "
+                f"{population} members find what the policy wrote impossible (not a number, or "
+                "infinite): lower sigma, or learning_rate. Nothing was updated"
+            )
         return dict(enumerate(sums_M.tolist()))

@@ -88,15 +88,16 @@ def _longer(run: PlannedRun, stored: dict[str, Any], different: list[str]) -> st
     kind = run.job.budget.kind
     if [it.partition(" ")[0] for it in different] != [f"budget.{kind}"] or not kind:
         return ""
-    return f"Go on with --set budget.{kind}={stored['job']['budget'][kind]}"
+    return f"Go on with --set budget.{kind}={run.job.completed(stored['job'])['budget'][kind]}"
 
 
 def refuse_larger(runs: list[PlannedRun]) -> None:
     """No report for a budget that no run was ever given: it would take the place of one that has
     something to say. Raises RunError, naming the largest that some had."""
     budget = runs[0].job.budget
-    stored = [run.directory.read_json("job.json")["job"]["budget"] for run in runs if run.begun]
-    had = max((it[budget.kind] for it in stored), default=budget.amount)
+    begun = [run for run in runs if run.begun]
+    stored = [run.job.completed(run.directory.read_json("job.json")["job"]) for run in begun]
+    had = max((it["budget"][budget.kind] for it in stored), default=budget.amount)
     if budget.amount > had:
         raise RunError(
             f"no run was given a budget of {budget} yet; nothing was written. Report on what there "
