@@ -17,6 +17,7 @@ from proofgym.engines.transformers import TransformersEngine
 from proofgym.errors import RunError
 from proofgym.evolution.factored import Factored
 from proofgym.evolution.state import State, named
+from proofgym.types import Task
 
 MODES = ("factored", "stacked", "materialised")
 
@@ -131,7 +132,7 @@ def test_each_use_of_a_tied_tensor_must_be_reached(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("noise", ["rademacher", "gaussian8"])
-def test_the_iteration_s_noise_is_there_afterwards(tmp_path: Path, noise: str) -> None:
+def test_the_iteration_s_noise_is_drawn_again_afterwards(tmp_path: Path, noise: str) -> None:
     loaded = tiny_models.loaded("qwen2")
     run = run_of(loaded, tmp_path, "factored", noise=noise)
     laid = run.way._factored
@@ -142,6 +143,7 @@ def test_the_iteration_s_noise_is_there_afterwards(tmp_path: Path, noise: str) -
     laid.prepare(0)
     before = drawn()
     run.check(TransformersEngine(loaded), "abc")
+    next(run.batches([Task("a", "abc")]))
     assert all(torch.equal(*pair) for pair in zip(before, drawn(), strict=True))
     run.close()
 

@@ -8,9 +8,10 @@ reward's: the luck of members that each draw their own attempts is gone, and so 
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,12 +20,13 @@ from proofgym.algorithms.algorithm import Batch
 from proofgym.algorithms.es_run import ESRun
 from proofgym.algorithms.groups import ask, compare, groups_of, refuse_unscored, rewards_in
 from proofgym.algorithms.normalise import normalise
+from proofgym.engines.engine import Engine, Population
 from proofgym.errors import EngineError
+from proofgym.evolution import ways
+from proofgym.evolution.heed import Heard
 from proofgym.progress import Progress
-from proofgym.types import Rollout, Task
-
-if TYPE_CHECKING:
-    from proofgym.trainer.sample import Sample
+from proofgym.trainer.sample import Sample
+from proofgym.types import Completion, Request, Rollout, Task
 
 
 class LikelihoodRun(ESRun):
@@ -73,6 +75,27 @@ class LikelihoodRun(ESRun):
             "informative": useful / max(1, len(groups)),
             "scoring_seconds": round(spent, 3),
         }
+
+    def _heard(
+        self, engine: Engine, requests: Sequence[Request], drawn: Sequence[Completion]
+    ) -> Heard:
+        """What each member's reading says of all that the policy drew; here a sum is one value."""
+        few, own = requests[0].prompt_ids or (), []
+        texts = [Sample(few, it.token_ids, np.ones(len(it.token_ids), bool)) for it in drawn]
+        for text in texts:
+            text.fill("weight", 1.0)
+
+        def sums(laid: Population | None, member: int) -> float:
+            scores = [engine.score(few, text.token_ids, laid, member) for text in texts]
+            return math.fsum(value for score in scores for value in score)
+
+        count = len(requests)
+        used = self._reader.weighted_likelihoods(self.way, self.iteration, count, texts, 1.0)
+        for group in ways.groups(count, self.way.size):
+            with self.way.lay(self.iteration, group) as laid:
+                own += [sums(laid, member) for member in group]
+        self.policy()
+        return Heard(used.tolist(), own, [sums(None, 0)] * count)
 
     def _read(self, samples: Sequence[Sample]) -> dict[int, float]:
         """Each member's score."""

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from proofgym.engines.cache import PromptCache, RowCache, StepCache
+from proofgym.engines.compiling import compiled
 from proofgym.engines.grouped_attention import BY_KERNEL, grouped_attention
 from proofgym.engines.sampler import sample
 from proofgym.errors import EngineError
@@ -61,10 +62,10 @@ class Decoder:
         """Fuse what lies between the matrix products of steps and rows; takes some seconds, once.
         Where torch cannot compile, they stay as they are."""
         if self.step_layer is _step_layer and not self._uncompilable:
-            self.step_layer = torch.compile(_step_layer, dynamic=True)
-            self.row_layer = torch.compile(_row_layer, dynamic=True)
-            self.draw = torch.compile(draw, dynamic=True)
-            self.likelihood = torch.compile(likelihood, dynamic=True)
+            self.step_layer = compiled(_step_layer)
+            self.row_layer = compiled(_row_layer)
+            self.draw = compiled(draw)
+            self.likelihood = compiled(likelihood)
 
     @contextmanager
     def uncompiled_if_that_fails(self) -> Iterator[None]:

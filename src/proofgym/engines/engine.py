@@ -104,6 +104,13 @@ class Engine(Protocol):
         """
         ...
 
-    def score(self, prompt_ids: Sequence[int], token_ids: Sequence[int]) -> tuple[float, ...]:
-        """Log-probability of each of `token_ids` after `prompt_ids`, at temperature 1."""
+    def score(
+        self,
+        prompt_ids: Sequence[int],
+        token_ids: Sequence[int],
+        population: Population | None = None,
+        member: int = 0,
+    ) -> tuple[float, ...]:
+        """Log-probability of each of `token_ids` after `prompt_ids`, at temperature 1, by one pass
+        over all of them; of a member where a population is laid over the model."""
         ...

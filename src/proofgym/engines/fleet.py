@@ -16,7 +16,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any
 
-from proofgym.engines.engine import Feed
+from proofgym.engines.engine import Feed, Population
 from proofgym.engines.portions import Portion, Shared, Source, groups
 from proofgym.engines.remote import Remote
 from proofgym.engines.work import Room, Setup
@@ -68,9 +68,15 @@ class Fleet:
     def positions(self) -> int | None:
         return self._own.positions
 
-    def score(self, prompt_ids: Sequence[int], token_ids: Sequence[int]) -> tuple[float, ...]:
+    def score(
+        self,
+        prompt_ids: Sequence[int],
+        token_ids: Sequence[int],
+        population: Population | None = None,
+        member: int = 0,
+    ) -> tuple[float, ...]:
         """In the run's process."""
-        return self._own.score(prompt_ids, token_ids)
+        return self._own.score(prompt_ids, token_ids, population, member)
 
     def seeded(self, seed: int) -> Fleet:
         """The same processes, with draws that follow from another seed."""

@@ -154,13 +154,21 @@ class TransformersEngine:
         return min(_KEPT_SHARE * total, free / 2)
 
     @torch.no_grad()
-    def score(self, prompt_ids: Sequence[int], token_ids: Sequence[int]) -> tuple[float, ...]:
+    def score(
+        self,
+        prompt_ids: Sequence[int],
+        token_ids: Sequence[int],
+        population: Population | None = None,
+        member: int = 0,
+    ) -> tuple[float, ...]:
         """Log-probability of each of `token_ids` after `prompt_ids`, at temperature 1."""
         self._check_length(len(prompt_ids) + len(token_ids))
         if not prompt_ids:
             raise EngineError("the prompt is empty; the first token has no distribution")
         with _boundary(1):
             decoder = self._decoder
+            if population is not None:
+                population.select([member])
             ids_1T = torch.tensor([[*prompt_ids, *token_ids]], device=decoder.device)
             hidden_1TD = decoder.embed(ids_1T[:, :-1])
             hidden_1TD, _ = decoder.prompt(hidden_1TD, 0, len(decoder.layers))
