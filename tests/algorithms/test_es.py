@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import smallest_llama
 import torch
+from smallest_llama import llama
 from torch import nn
 
 from proofgym.algorithms.es import ES
@@ -27,29 +29,8 @@ def layers(seed=0):
     return nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 3)).requires_grad_(False)
 
 
-def llama():
-    from transformers import (
-        LlamaConfig,
-        LlamaForCausalLM,
-    )  # slow, and the killed process needs none
-
-    torch.manual_seed(0)
-    config = LlamaConfig(
-        vocab_size=23,
-        hidden_size=16,
-        intermediate_size=24,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        tie_word_embeddings=True,
-    )
-    return LlamaForCausalLM(config).eval().requires_grad_(False)
-
-
 def build(directory, config, model=None, **options):
-    model = layers() if model is None else model
-    return config.build(
-        model, **{"seed": 7, "directory": directory, "base_digest": "base", **options}
-    )
+    return smallest_llama.build(directory, config, layers() if model is None else model, **options)
 
 
 def rewards(run, value):

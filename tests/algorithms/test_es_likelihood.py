@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from smallest_llama import build, llama
 
 from proofgym.algorithms.es import ES
 from proofgym.errors import ConfigError, EngineError, RunError
@@ -14,26 +15,6 @@ from proofgym.types import Completion, Rollout, Sampling, Status, Task, Verdict
 torch.set_num_threads(1)
 TASKS = [Task(f"t{number}", f"say {number}") for number in range(3)]
 GOOD = 11  # the token that is rewarded
-
-
-def llama():
-    from transformers import LlamaConfig, LlamaForCausalLM
-
-    torch.manual_seed(0)
-    config = LlamaConfig(
-        vocab_size=23,
-        hidden_size=16,
-        intermediate_size=24,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        tie_word_embeddings=True,
-    )
-    return LlamaForCausalLM(config).eval().requires_grad_(False)
-
-
-def build(directory, config, model, **options):
-    told = {"seed": 7, "directory": directory, "base_digest": "base", **options}
-    return config.build(model, **told)
 
 
 def prompt(task):

@@ -204,7 +204,7 @@ def test_models_of_another_build_are_refused():
 
     tiny = loaded()
     tiny.model = GPT2LMHeadModel(GPT2Config(n_layer=1, n_embd=8, n_head=1, vocab_size=300))
-    with pytest.raises(EngineError, match="use the vLLM or server engine"):
+    with pytest.raises(EngineError, match="of the Llama, Qwen2 and Qwen3 families"):
         TransformersEngine(tiny)
 
 
@@ -236,5 +236,5 @@ def test_a_window_is_refused_however_the_model_says_it():
 
 def test_attention_of_another_kind_is_refused():
     engine = TransformersEngine(of_class("StableLm"))
-    with pytest.raises(EngineError, match="use the vLLM or server engine instead"):
+    with pytest.raises(EngineError, match="attends in a way that proofgym does not know"):
         run(engine, requests(2))

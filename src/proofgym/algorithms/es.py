@@ -17,6 +17,7 @@ from proofgym.algorithms.advantages import Advantage
 from proofgym.algorithms.algorithm import Algorithm
 from proofgym.algorithms.es_likelihood import LikelihoodRun
 from proofgym.algorithms.es_run import ESRun
+from proofgym.algorithms.groups import refuse_certain
 from proofgym.errors import ConfigError, HistoryError, nearest
 from proofgym.evolution import manifest, replay, specification
 from proofgym.evolution.history import History
@@ -141,11 +142,8 @@ class ES(Algorithm):
 
     def check(self, sampling: Sampling) -> None:
         """Refuse what cannot be learnt from. Raises ConfigError."""
-        if self.objective == "likelihood" and sampling.temperature == 0:
-            raise ConfigError(
-                "Sampling.temperature = 0: all attempts at a task would be the same, and "
-                'ES(objective="likelihood") has nothing to compare; set it above 0'
-            )
+        if self.objective == "likelihood":
+            refuse_certain(sampling, 'ES(objective="likelihood")')
 
     def decay(self) -> int:
         """`weight_decay` in steps of 2^-16."""
@@ -237,7 +235,7 @@ def _require_same(old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
     """Refuse to continue a history with other settings, naming the first that differs."""
     pairs = [(name, old[name], new[name]) for name in ("base_digest", "adapter_digest", "control")]
     pairs += [("seed", old["specification"]["seed"], new["specification"]["seed"])]
-    before, after = {**ES().to_json(), **old["algorithm"]}, new["algorithm"]
+    before, after = ES().completed(old["algorithm"]), new["algorithm"]
     pairs += [(name, before[name], after[name]) for name in after if name not in ES.may_change]
     pairs += [("specification", old["specification"], new["specification"])]
     for name, was, now in pairs:

@@ -9,10 +9,10 @@ import numpy as np
 
 from proofgym.algorithms.advantages import Advantage, advantages
 from proofgym.algorithms.algorithm import Batch
-from proofgym.errors import RunError
+from proofgym.errors import ConfigError, RunError
 from proofgym.random import permutation
 from proofgym.trainer.sample import Sample, sequences
-from proofgym.types import Request, Rollout, Task
+from proofgym.types import Request, Rollout, Sampling, Task
 
 
 @dataclass(slots=True)
@@ -34,6 +34,15 @@ class Scored:
         for sample in sequences(self.rollout.turns):
             sample.fill("advantage", self.advantage)
             yield sample
+
+
+def refuse_certain(sampling: Sampling, who: str) -> None:
+    """Raises ConfigError where all attempts at a task would be the same."""
+    if sampling.temperature == 0:
+        raise ConfigError(
+            f"Sampling.temperature = 0: all attempts at a task would be the same, and {who} has "
+            "nothing to compare; set it above 0"
+        )
 
 
 def ask(tasks: Sequence[Task], first: int, iteration: int, size: int) -> Batch:

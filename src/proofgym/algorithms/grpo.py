@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 
 from proofgym.algorithms.advantages import Advantage
 from proofgym.algorithms.algorithm import Algorithm
+from proofgym.algorithms.groups import refuse_certain
 from proofgym.algorithms.grpo_run import GRPORun
 from proofgym.algorithms.losses import Aggregation, PolicyLoss
 from proofgym.algorithms.trained_run import kept, origin_of
@@ -112,11 +113,7 @@ class GRPO(TrainerOptions, Algorithm):
 
     def check(self, sampling: Sampling) -> None:
         """Refuse what cannot be learnt from. Raises ConfigError."""
-        if sampling.temperature == 0:
-            raise ConfigError(
-                "Sampling.temperature = 0: all attempts at a task would be the same, and GRPO has "
-                "nothing to compare; set it above 0"
-            )
+        refuse_certain(sampling, "GRPO")
 
     def loss(self) -> PolicyLoss:
         """The loss that these settings mean."""

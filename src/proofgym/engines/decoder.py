@@ -41,12 +41,12 @@ class Decoder:
         missing = [part for part in parts if not hasattr(body, part)]
         if missing:
             raise EngineError(
-                f"{type(model).__name__} has no model.{missing[0]}; the transformers engine "
-                "drives Llama, Qwen2 and Qwen3 style models; use the vLLM or server engine instead"
+                f"{type(model).__name__} has no model.{missing[0]}: proofgym drives models of the "
+                "Llama, Qwen2 and Qwen3 families"
             )
         if _slides(model.config):
             raise EngineError(
-                "sliding-window layers are not supported; use the vLLM or server engine"
+                "sliding-window layers are not supported: use a model that attends to all positions"
             )
         self.body, self.head, self.config = body, model.get_output_embeddings(), model.config
         self.layers = list(body.layers)
@@ -258,5 +258,5 @@ def _cache_argument(layer: Any) -> str:
             return name
     raise EngineError(
         f"{type(layer).__name__} of this transformers release takes no cache that proofgym "
-        "knows; use transformers 4.46 to 5.x, or the vLLM engine"
+        "knows; use transformers 4.46 to 5.x"
     )

@@ -56,8 +56,8 @@ def _attend(
     """
     if step_cache is None or key.shape != value.shape or key.shape[-1] != query.shape[-1]:
         raise EngineError(
-            f"{type(module).__name__} attends in a way that the transformers engine does not know; "
-            "use the vLLM or server engine instead"
+            f"{type(module).__name__} attends in a way that proofgym does not know: use a model of "
+            "the Llama, Qwen2 or Qwen3 family"
         )
     rows, heads, width = query.shape[0], query.shape[1], query.shape[3]
     groups = query.reshape(rows, key.shape[1], -1, width)
