@@ -76,7 +76,7 @@ class LikelihoodRun(ESRun):
             "scoring_seconds": round(spent, 3),
         }
 
-    def _heard(
+    def heard(
         self, engine: Engine, requests: Sequence[Request], drawn: Sequence[Completion]
     ) -> Heard:
         """What each member's reading says of all that the policy drew; here a sum is one value."""
@@ -100,7 +100,7 @@ class LikelihoodRun(ESRun):
     def _read(self, samples: Sequence[Sample]) -> dict[int, float]:
         """Each member's score."""
         population = self.config.population
-        self.state.k = self._k()
+        self.state.k = self.scaled()
         if not samples:
             return dict.fromkeys(range(population), 0.0)
         with Progress(f"iteration {self.iteration + 1}: scoring", population, "members") as shown:

@@ -6,30 +6,25 @@ import logging
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from proofgym.algorithms import es_check
 from proofgym.algorithms.algorithm import AttemptKey, Batch, rewards_of
 from proofgym.algorithms.normalise import deviation, mean, normalise, per_prompt
-from proofgym.engines.engine import Engine, Population
-from proofgym.errors import EngineError, RunError
-from proofgym.evolution import heed, keyframe, philox, ways
+from proofgym.engines.engine import Engine
+from proofgym.errors import RunError
+from proofgym.evolution import keyframe, philox, ways
+from proofgym.evolution.heed import Heard
 from proofgym.evolution.history import Decay, History, Update
 from proofgym.evolution.state import State
 from proofgym.evolution.ways import Lent, Way
-from proofgym.progress import Progress
-from proofgym.types import Completion, Request, Rollout, Sampling, Task
+from proofgym.types import Completion, Request, Rollout, Task
 
 if TYPE_CHECKING:
     from proofgym.algorithms.es import ES
     from proofgym.engines.portions import Source
 
-CHECK_STREAM = 2**62 + 1  # of the draws in `check`: no iteration's, nor an evaluation's
-_CHECK_TOKENS = 8  # of a prompt: enough for every weight to matter
-_CHECK_MEMBERS = 4
-_CHECK_SAMPLING = Sampling(temperature=1.0, max_tokens=8)
 _WRITTEN_S = 2e-8  # a keyframe's seconds a weight, until one was written and measured
 log = logging.getLogger("proofgym")
 
@@ -74,98 +69,15 @@ class ESRun:
         )
 
     def check(self, engine: Engine, prompt: str) -> None:
-        """Have the engine show that members are scored with their own weights: before the first
-        iteration that noise on each chosen tensor changes what it computes, and whenever a run
-        begins or goes on that training's way through the model agrees with a plain pass.
+        """Whether members are scored with their own weights (`es_check.py`). Raises RunError."""
+        es_check.check(self, engine, prompt)
 
-        Raises:
-            RunError: names the tensors without effect, or says how far the two are apart.
-        """
-        few = _beginning(engine.tokenizer.encode(prompt))
-        if self.iteration == 0:
-            self._check_reach(engine, prompt, few)
-        self._check_heed(engine, prompt, few)
-
-    def _check_reach(self, engine: Engine, prompt: str, few: tuple[int, ...]) -> None:
-        # All rows end with one token: which rows are computed together is the same for any noise.
-        sampling = Sampling(temperature=8.0, max_tokens=1)  # so hot that no token is certain
-
-        def answers(members: Sequence[int], population: Population | None) -> list[Any]:
-            key = CHECK_STREAM, 0, 0
-            requests = [Request(key, prompt, member, prompt_ids=few) for member in members]
-            done = {
-                request.member: (completion.token_ids, completion.logprobs)
-                for request, completion in engine.generate(requests, sampling, population)
-            }
-            return [done[member] for member in members]
-
-        silent = []
-        with Progress("checking noise", self.way.uses, "tensors") as progress:
-            for name in self.way.unreached(self.iteration, answers):
-                progress.advance()
-                silent += [name] if name else []
-        if silent:
-            listed = ", ".join(silent[:5]) + (", …" if len(silent) > 5 else "")
-            raise RunError(
-                f"noise on {len(silent)} of {self.way.uses} uses of chosen tensors changes nothing "
-                f"that the engine computes: {listed}. Leave them out (ES.parameters), or see why "
-                "they are unused"
-            )
-
-    def _check_heed(self, engine: Engine, prompt: str, few: tuple[int, ...]) -> None:
-        members = range(min(self.config.population, _CHECK_MEMBERS))
-        requests = [
-            Request((CHECK_STREAM, 1, member), prompt, member, prompt_ids=few) for member in members
-        ]
-        # The policy first: what was made for it must not answer for members.
-        drawn = [done for _, done in engine.generate(requests, _CHECK_SAMPLING)]
-        said = [value for done in drawn for value in done.logprobs[1:]]
-        rounding = heed.apart(said, _scores(engine, few, drawn))
-        heard = self._hear(engine, requests, drawn)
-        if heard is not None and not heard.heeded(rounding):
-            raise RunError(
-                "members are not scored with their own weights: log-probabilities are off by "
-                f"{math.sqrt(heard.astray):.3g} from a plain pass over the same tokens (root mean "
-                f"square), where noise changes them by {math.sqrt(heard.noise):.3g} and rounding "
-                f"by {math.sqrt(rounding):.3g}. The model is computed wrongly here, by torch "
-                f"{version('torch')} or by proofgym: another ES.evaluation, or device, may go "
-                "right; please report it"
-            )
-
-    def _hear(
+    def heard(
         self, engine: Engine, requests: Sequence[Request], drawn: Sequence[Completion]
-    ) -> heed.Heard | None:
-        """With noise as loud as the model bears; None where it bears none."""
-        quiet = self._k()
-        try:
-            for times in heed.LOUD:
-                self.state.k = heed.loud(self.state, quiet, times)
-                with suppress(EngineError):
-                    heard = self._heard(engine, requests, drawn)
-                    if heard.finite:
-                        return heard
-        finally:
-            self.state.k = quiet
-            self.policy()
-        return None
-
-    def _heard(
-        self, engine: Engine, requests: Sequence[Request], drawn: Sequence[Completion]
-    ) -> heed.Heard:
-        """What steps say of the tokens that members draw, after the first: it comes of the pass
-        over the prompt. `drawn` is what the policy drew."""
-        used: list[float] = []
-        own: list[float] = []
-        answers: list[Completion] = []
-        for group in ways.groups(len(requests), self.way.size):
-            asked = [requests[member] for member in group]
-            with self.way.lay(self.iteration, group) as laid:
-                for request, answer in list(engine.generate(asked, _CHECK_SAMPLING, laid)):
-                    used += answer.logprobs[1:]
-                    own += _scores(engine, answer.prompt_ids, [answer], laid, request.member)
-                    answers.append(answer)
-        self.policy()
-        return heed.Heard(used, own, _scores(engine, requests[0].prompt_ids, answers))
+    ) -> Heard:
+        """What training's way through the model says, for that check: one request a member, and
+        what the policy made of them."""
+        return es_check.steps_heard(self, engine, requests)
 
     @property
     def way(self) -> Way:
@@ -190,7 +102,7 @@ class ESRun:
         Request keys are (iteration, task, sample): all members face the same sampling noise.
         """
         self._expected = {member: [] for member in range(self.config.population)}
-        self.state.k = self._k()
+        self.state.k = self.scaled()
         if self._together:
             self.policy()
             yield self._shared(tasks, first)
@@ -313,7 +225,8 @@ class ESRun:
                 found.setdefault(key[1], {}).setdefault(member, []).append(reward)
         return [{m: mean(values) for m, values in prompt.items()} for prompt in found.values()]
 
-    def _k(self) -> int:
+    def scaled(self) -> int:
+        """σ of the next iteration, in steps of s·unit."""
         return self.state.specification.scaled(self.config.sigma_schedule.at(self.iteration))
 
     def _coefficients(self, normalised: Mapping[int, float]) -> list[int]:
@@ -360,23 +273,3 @@ class ESRun:
             "dropped_share": 1 - len(scores) / self.config.population,
             "coefficient_bits": max(abs(c) for c in coefficients).bit_length(),
         }
-
-
-def _scores(
-    engine: Engine,
-    prompt_ids: Any,
-    texts: Sequence[Completion],
-    laid: Population | None = None,
-    member: int = 0,
-) -> list[float]:
-    """Log-probabilities of all tokens of these texts but their first ones, by plain passes."""
-    found: list[float] = []
-    for text in texts:
-        found += engine.score(prompt_ids, text.token_ids, laid, member)[1:]
-    return found
-
-
-def _beginning(ids: Sequence[int]) -> tuple[int, ...]:
-    """A few tokens of a prompt, not all alike: among values that are, attention has no choice."""
-    few = tuple(ids[:_CHECK_TOKENS])
-    return (*few, 0 if few[0] else 1) if len(set(few)) == 1 else few
