@@ -18,5 +18,17 @@ def test_a_log_file_gets_whole_lines():
     assert "\r" not in stream.getvalue()
 
 
+def test_what_is_done_is_said_once():
+    stream = io.StringIO()
+    with Progress("scoring", total=2, stream=stream) as progress:
+        progress._interval = 0.0
+        progress.advance()
+        progress.advance()
+    assert [line.split("  ")[0] for line in stream.getvalue().splitlines()] == [
+        "scoring 1/2",
+        "scoring 2/2",
+    ]
+
+
 def test_durations():
     assert [duration(s) for s in (3.2, 59, 61, 7500)] == ["3.2 s", "59 s", "1 min 1 s", "2 h 5 min"]

@@ -351,6 +351,8 @@ def _with_reward(job_file, reward):
     ("override", "error", "words"),
     [
         ("model=nothing-such", ModelError, "no such packaged model"),
+        ("model=./nothing-such", ModelError, "there is no folder nothing-such"),
+        ("model=../nothing/such", ModelError, r"there is no folder ../nothing"),
         ("algorithm.parameters=['nothing.*']", ConfigError, "matches no tensor"),
         ("cluster.device=cuda", ConfigError, "sees no GPU"),
     ],

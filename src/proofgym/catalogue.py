@@ -54,9 +54,10 @@ def refuse_unknown(name: str) -> None:
     if path.suffix == ".gguf":
         if not path.is_file():
             raise ModelError(no_file(path))
+    elif name.startswith((".", "/", "~")):
+        what = "not a folder, nor a .gguf file" if path.exists() else no_folder(path)
+        raise ModelError(f"{name}: {what}")
     elif not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
-        if name.startswith((".", "/", "~")) and not path.exists():
-            raise ModelError(f"{name}: {no_folder(path)}")
         hint = nearest(name, [*PACKAGED, *OWN])
         raise ModelError(f"{name}: no such packaged model or directory; {hint}")
 

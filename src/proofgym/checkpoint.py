@@ -75,13 +75,12 @@ def export_run(run: RunDirectory, at: int | None, to: Path) -> str:
     """Write a Hugging Face directory, whole or not at all; returns the weights' digest."""
     from safetensors import SafetensorError
 
-    from proofgym.models import weights_digest
+    from proofgym.models import save, weights_digest
 
     loaded = rebuild(run, at)
     temporary = to.with_name(f".{to.name}.{os.getpid()}.tmp")
     try:
-        loaded.model.save_pretrained(temporary)
-        loaded.tokenizer.save_pretrained(temporary)
+        save(loaded.model, loaded.tokenizer, temporary)
         share_files(temporary)
         temporary.replace(to)
     except (OSError, SafetensorError) as error:

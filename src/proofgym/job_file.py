@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from proofgym.config import Config, applied
 from proofgym.errors import ConfigError, ProofgymError, no_file
@@ -51,9 +51,8 @@ def the_one(kind: type[Wanted], module: ModuleType, path: Path, called: str = ""
     """The only object of a kind that a module defines, or else has. Raises ConfigError, which names
     the kind as it is `called` and the command for what else is there."""
     found = {name: value for name, value in vars(module).items() if isinstance(value, kind)}
-    if len(found) > 1:  # what it imported from files beside it does not count
-        theirs = {id(value) for other in _beside(module) for value in vars(other).values()}
-        found = {name: value for name, value in found.items() if id(value) not in theirs}
+    if len(found) > 1:
+        found = {name: value for name, value in found.items() if _is_own(value, module)}
     if len(found) != 1:
         raise ConfigError(
             f"{path} must define exactly one {called or kind.__name__} at its top level; found: "
@@ -64,12 +63,19 @@ def the_one(kind: type[Wanted], module: ModuleType, path: Path, called: str = ""
 
 def _instead(module: ModuleType, path: Path) -> str:
     """The commands for what a module has."""
-    kinds = {type(value).__name__ for value in vars(module).values() if isinstance(value, Config)}
+    every = [value for value in vars(module).values() if isinstance(value, Config)]
+    own = [value for value in every if _is_own(value, module)]
+    kinds = {type(value).__name__ for value in own or every}
     return "".join(
         f". It has a {kind}: proofgym {command} {path}"
         for kind, command in _COMMANDS.items()
         if kind in kinds
     )
+
+
+def _is_own(value: Any, module: ModuleType) -> bool:
+    """Whether a module did not import this from a file beside it."""
+    return all(value is not it for other in _beside(module) for it in vars(other).values())
 
 
 def _beside(module: ModuleType) -> list[ModuleType]:

@@ -80,7 +80,7 @@ def convert_gguf(file: Path, target: Path, sha256: str) -> None:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    from proofgym.models import dtype_argument, quiet, weights_digest
+    from proofgym.models import dtype_argument, quiet, save, weights_digest
     from proofgym.quantised import gguf_types, require_plain
 
     print(f"unpacking {file.name} (once, about 20 s)", file=sys.stderr, flush=True)
@@ -102,8 +102,7 @@ def convert_gguf(file: Path, target: Path, sha256: str) -> None:
         require_plain(file.name, model)
         _forget_quantisation(model)
         with write_directory(target) as directory:
-            model.save_pretrained(directory)
-            tokenizer.save_pretrained(directory)
+            save(model, tokenizer, directory)
             record = {"file": name, "sha256": sha256, "weights_digest": weights_digest(model)}
             write_record(directory, record | {DEQUANTISED: gguf_types(file)})
 

@@ -134,18 +134,28 @@ def dtype_argument(dtype: Any) -> dict[str, Any]:
     return {"dtype" if (major, minor) >= (4, 56) else "torch_dtype": dtype}
 
 
+def save(model: Any, tokenizer: Any, directory: Path) -> None:
+    """Write both as transformers reads them."""
+    with quiet():
+        model.save_pretrained(directory)
+        tokenizer.save_pretrained(directory)
+
+
 @contextmanager
 def quiet() -> Iterator[None]:
-    """No progress bars or advice from transformers while we load: we say what matters."""
-    logger = logging.getLogger("transformers")
-    level = logger.level
+    """No progress bars or advice from transformers, nor each try at a hub that cannot be reached,
+    while we load or save: we say what matters."""
+    loggers = [logging.getLogger(name) for name in ("transformers", "huggingface_hub")]
+    levels = [logger.level for logger in loggers]
     bars = transformers.utils.logging.is_progress_bar_enabled()
     transformers.utils.logging.disable_progress_bar()
-    logger.setLevel(logging.ERROR)
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
     try:
         yield
     finally:
-        logger.setLevel(level)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
         if bars:
             transformers.utils.logging.enable_progress_bar()
 

@@ -44,7 +44,8 @@ class Progress:
         self.done += count
         if note is not None:
             self.note = note
-        if time.monotonic() - self._shown >= self._interval:
+        over = not self._terminal and self.done == self.total  # the last line is about to come
+        if not over and time.monotonic() - self._shown >= self._interval:
             self._show(final=False)
 
     def line(self) -> str:

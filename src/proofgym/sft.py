@@ -146,13 +146,13 @@ class Fitted:
         `command` is what made it, kept for readers with the loss curve. Raises ModelError.
         """
         from proofgym.model_cache import write_directory, write_record
+        from proofgym.models import save
 
         if Path(directory).exists():
             raise ModelError(f"{directory} exists; give another place or remove it")
         record = {**self.record, "command": command, "weights_digest": self.loaded.digest}
         with write_directory(Path(directory)) as scratch:
-            self.loaded.model.save_pretrained(scratch)
-            self.loaded.tokenizer.save_pretrained(scratch)
+            save(self.loaded.model, self.loaded.tokenizer, scratch)
             write_record(scratch, record)
 
 

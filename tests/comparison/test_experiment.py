@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -150,6 +151,12 @@ def test_a_file_of_another_kind_names_the_command_for_it(write):
     with pytest.raises(
         ConfigError, match=rf"one Job .* It has a Comparison: proofgym compare {path}$"
     ):
+        load_job(path)
+
+
+def test_what_a_file_imports_from_one_beside_it_is_not_what_it_has():
+    path = Path(__file__).parents[2] / "examples/sweep_smollm2.py"
+    with pytest.raises(ConfigError, match=rf"none\. It has a Sweep: proofgym sweep {path}$"):
         load_job(path)
 
 

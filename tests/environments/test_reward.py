@@ -122,6 +122,21 @@ def test_what_cannot_travel_is_refused_before_work():
         portable(3)
 
 
+def test_what_cannot_be_called_with_a_task_and_a_text_is_refused_before_work():
+    with pytest.raises(RewardError, match=r"short\(task\): cannot be called with \(task, text\)"):
+
+        def short(task):
+            return 1.0
+
+        portable(short)
+    with pytest.raises(RewardError, match="missing a required argument: 'more'"):
+        portable(lambda task, text, more: 1.0)
+    with pytest.raises(RewardError, match=r"give async def episode\(chat, task, sandbox\)"):
+        portable(lambda chat: 1.0, "Episodes.episode", "async def episode(chat, task, sandbox)")
+    for function in (lambda *every: 1.0, lambda task, text, scale=2: 1.0, print, max):
+        portable(function)
+
+
 def test_secrets_do_not_reach_the_reward(monkeypatch):
     monkeypatch.setenv("HF_TOKEN", "hunter2")
     assert call(lambda task, text: 1.0 if "HF_TOKEN" in os.environ else 0.0).reward == 0.0

@@ -24,7 +24,7 @@ def demo(
         str | None, typer.Option(help="'permuted': shuffle coefficients (ES) or rewards (GRPO).")
     ] = None,
     samples: Annotated[int, typer.Option(help="Completions of each held-out task.", min=1)] = 1,
-    limit: Annotated[int | None, typer.Option(help="Only so many held-out tasks.")] = None,
+    limit: Annotated[int | None, typer.Option(help="Only so many held-out tasks.", min=1)] = None,
     runs: Runs = Path("runs"),
 ) -> None:
     """Measure a model on held-out theorems, train it, measure again.
@@ -107,7 +107,9 @@ def _print_table(base, warm, trained) -> None:  # type: ignore[no-untyped-def]
 def _print_new_proofs(warm, trained, most: int = 5) -> None:  # type: ignore[no-untyped-def]
     new = trained.solved() - warm.solved()
     lost = warm.solved() - trained.solved()
-    print(f"theorems proved only after training: {len(new)}; only before: {len(lost)}")
+    often = max(map(len, trained.attempts))
+    how = "" if often == 1 else f" in any of {often} attempts"
+    print(f"theorems proved{how} only after training: {len(new)}; only before: {len(lost)}")
     rows = [
         row for task, row in zip(trained.tasks, trained.attempts, strict=True) if task.name in new
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 from collections.abc import Callable
@@ -14,9 +15,10 @@ from proofgym.errors import EnvironmentError as FunctionError
 
 def portable(function: Callable[..., Any], name: str = "Reward.function", like: str = "") -> bytes:
     """Serialise `function` by value, or refuse it saying why; `name` is the field it stands in."""
+    like = like or "(task, text) -> float"
     if not callable(function):
-        like = like or "(task, text) -> float"
         raise FunctionError(f"{name} = {function!r}: not callable; give {like}")
+    _require_arguments(function, name, like)
     module = sys.modules.get(getattr(function, "__module__", "") or "")
     by_value = module is not None and _is_user_code(module)
     try:
@@ -32,6 +34,23 @@ def portable(function: Callable[..., Any], name: str = "Reward.function", like: 
         if by_value:
             cloudpickle.unregister_pickle_by_value(module)
     return data
+
+
+def _require_arguments(function: Callable[..., Any], name: str, like: str) -> None:
+    """Raises FunctionError where a call such as `like` says would fail, if that can be known."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some that are not written in Python do not say
+        return
+    arguments = like[like.index("(") + 1 : like.index(")")].split(", ")
+    try:
+        signature.bind(*arguments)
+    except TypeError as error:
+        called = getattr(function, "__name__", type(function).__name__)
+        raise FunctionError(
+            f"{name} = {called}{signature}: cannot be called with ({', '.join(arguments)}): "
+            f"{error}; give {like}"
+        ) from error
 
 
 def _is_user_code(module: Any) -> bool:
