@@ -72,7 +72,7 @@ def main() -> None:
 
     def timed(way: Any) -> float:
         def read() -> np.ndarray:
-            return reader.weighted_likelihoods(way, 0, chosen.members, texts, 1.0)
+            return reader.weighted_likelihoods(way, 0, range(chosen.members), texts, 1.0)
 
         assert len(set(read())) == (1 if isinstance(way, Plain) else chosen.members)
         return median(read, chosen.rounds)

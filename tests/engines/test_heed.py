@@ -17,10 +17,12 @@ from proofgym.engines.cache import RowCache
 from proofgym.engines.decoder import Decoder, draw
 from proofgym.engines.transformers import TransformersEngine
 from proofgym.errors import EngineError, RunError
+from proofgym.evolution import likelihood
 from proofgym.evolution.factored import Factored
-from proofgym.evolution.heed import Heard, loud
+from proofgym.evolution.heed import Heard, astray, loud
 from proofgym.evolution.likelihood import Reader
 from proofgym.evolution.stacked import Stacked
+from proofgym.evolution.state import named
 
 KINDS = {"factored": Factored, "stacked": Stacked}
 
@@ -84,49 +86,131 @@ def test_readers_that_forget_members_are_found_out(
     run.close()
 
 
-@pytest.mark.parametrize("sigma", [2**-14, 2**-7, 1.0])
-@pytest.mark.parametrize("evaluation", ["factored", "stacked", "materialised"])
-def test_no_sigma_raises_a_false_alarm(sigma: float, evaluation: str, tmp_path: Path) -> None:
-    run, engine = begun(tmp_path, torch.bfloat16, sigma=sigma, evaluation=evaluation)
-    k = run.state.k
+@pytest.mark.parametrize("how", ["another member", "each other"])
+def test_readers_that_read_wrongly_are_found_out(
+    how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What noise costs all members alike does not hide it."""
+    options = {"objective": "likelihood", "samples": 2, "rank": 1, "sigma": 2**-4}
+    run, engine = begun(tmp_path, **options)
     run.check(engine, "abc")
-    assert run.state.k == k
-    assert not any(it.wide for it in run.state.delta.values())
+    if how == "another member":
+        turn = Reader._turn
+        other = lambda it, laid, readers: turn(it, laid, [m ^ 1 for m in readers])  # noqa: E731
+        monkeypatch.setattr(Reader, "_turn", other)
+    else:
+
+        def all_before(owners_NT: torch.Tensor) -> torch.Tensor:
+            length = owners_NT.shape[1]
+            mask_TT = torch.ones(length, length, dtype=torch.bool).tril()
+            return mask_TT[None, None].expand(len(owners_NT), 1, -1, -1)
+
+        monkeypatch.setattr(likelihood, "seen", all_before)
+    with pytest.raises(RunError, match="not scored with their own weights"):
+        run.check(engine, "abc")
     run.close()
 
 
-def test_noise_that_a_model_does_not_bear_is_lowered(
+def test_steps_that_are_wrong_for_the_policy_too_are_found_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, engine = begun(tmp_path)
+    view = RowCache.view
+    shifted = lambda *which: tuple(part.roll(1, 0) for part in view(*which))  # noqa: E731
+    monkeypatch.setattr(RowCache, "view", shifted)
+    with pytest.raises(RunError, match="a plain pass disagree on the policy's"):
+        run.check(engine, "abc")
+    run.close()
+
+
+@pytest.mark.parametrize("sigma", [2**-14, 2**-7, 2**-4])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])
+@pytest.mark.parametrize("evaluation", ["factored", "stacked", "materialised", "likelihood"])
+def test_no_sigma_raises_a_false_alarm(
+    sigma: float, evaluation: str, dtype: torch.dtype, tmp_path: Path
+) -> None:
+    how: dict[str, Any] = {"evaluation": evaluation}
+    if evaluation == "likelihood":
+        how = {"objective": "likelihood", "samples": 2}
+    run, engine = begun(tmp_path, dtype, sigma=sigma, **how)
+    k = run.state.k
+    for iteration in range(3):
+        run.iteration = iteration  # so that the noise is another
+        run.check(engine, "abc")
+    assert run.state.k == k
+    assert not any(it.wide for it in run.state.delta.values())
+    run.iteration = 0
+    run.close()
+
+
+def test_noise_that_a_model_does_not_bear_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, engine = begun(tmp_path, sigma=2**-20)
     k, tried = run.state.k, []
     generate = engine.generate
 
     def fragile(requests: Any, sampling: Any, population: Any = None) -> Any:
-        tried.append(run.state.k // k)
-        if population is not None and sampling.max_tokens > 1 and run.state.k > 4 * k:
-            raise EngineError(Batch.DIVERGED)
+        if population is not None and sampling.max_tokens > 1:
+            tried.append(run.state.k // k)
+            if run.state.k > 4 * k:
+                raise EngineError(Batch.DIVERGED)
         return generate(requests, sampling, population)
 
     monkeypatch.setattr(engine, "generate", fragile)
     run.check(engine, "abc")
-    assert tried[-2:] == [16, 4]
+    assert tried == [1, 4, 16]
     assert run.state.k == k
     run.close()
 
 
-def test_what_is_heeded() -> None:
-    noisy = Heard(used=[1.0, 2.0], own=[1.1, 2.1], policy=[3.0, 5.0])
-    assert noisy.heeded(rounding=0.0)
-    assert not Heard(used=[3.0, 5.0], own=[1.0, 2.0], policy=[3.0, 5.0]).heeded(rounding=0.0)
-    assert Heard(used=[3.0, 5.0], own=[1.0, 2.0], policy=[3.0, 5.0]).heeded(rounding=1.0)
-    assert Heard(used=[], own=[], policy=[]).heeded(rounding=0.0)
-    assert not Heard(used=[float("nan")], own=[1.0], policy=[1.0]).finite
+@pytest.mark.parametrize(("room", "most"), [(1, 1), (4, 4), (50, 8)])
+def test_few_positions_are_enough(room: int, most: int, tmp_path: Path) -> None:
+    run, engine = begun(tmp_path)
+    prompt = "theorem and or"
+    positions = len(engine.tokenizer.encode(prompt)[:8]) + room
+    engine.model.config.max_position_embeddings = positions
+    asked = []
+    generate = engine.generate
+
+    def watched(requests: Any, sampling: Any, population: Any = None) -> Any:
+        asked.append(sampling.max_tokens)
+        return generate(requests, sampling, population)
+
+    engine.generate = watched
+    run.check(engine, prompt)
+    assert max(asked) == most
+    run.close()
+
+
+def test_what_is_astray() -> None:
+    heard = Heard(
+        used=[1.0, 2.0, 9.0, 0.0],
+        own=[1.1, 2.1, 4.0, 0.0],
+        ground=[3.0, 5.0, 2.0, 0.1],
+        tokens=[1] * 4,
+    )
+    near = heard.showing(rounding=1e-4)
+    assert [round(noise, 3) for _, noise in near] == [1.9, 2.9, 2.0, 0.1]
+    assert not astray(near)  # one of four
+    assert len(heard.showing(rounding=0.1)) == 3
+    policy = Heard(used=[3.0, 5.0], own=[1.0, 2.0], ground=[3.0, 5.0], tokens=[1, 1])
+    assert astray(policy.showing(rounding=0.0))
+    assert not policy.showing(rounding=1.0)
+    assert not astray([])
+    assert not Heard([float("nan")], [1.0], [1.0], [1]).finite
 
 
 def test_noise_never_makes_delta_take_more_memory(tmp_path: Path) -> None:
-    run, _ = begun(tmp_path, sigma=1.0, learning_rate=2**-20, noise="gaussian8", rank=None)
-    assert loud(run.state, run.state.k, 16) < 16 * run.state.k
+    run, _ = begun(tmp_path, rank=None)
+    state = run.state
+    assert loud(state, state.k, 16) == 16 * state.k
+    for accumulator in state.delta.values():
+        accumulator.grow(2**31 - 1 - 4 * state.k)
+    assert loud(state, state.k, 16) == 4 * state.k
+    state.k = loud(state, state.k, 16)
+    state.write_member(0, 0, named(run.lent.model, state.manifest))
+    assert not any(it.wide for it in state.delta.values())
     run.close()
 
 

@@ -123,11 +123,10 @@ def test_what_cannot_travel_is_refused_before_work():
 
 
 def test_what_cannot_be_called_with_a_task_and_a_text_is_refused_before_work():
+    def short(task):
+        return 1.0
+
     with pytest.raises(RewardError, match=r"short\(task\): cannot be called with \(task, text\)"):
-
-        def short(task):
-            return 1.0
-
         portable(short)
     with pytest.raises(RewardError, match="missing a required argument: 'more'"):
         portable(lambda task, text, more: 1.0)

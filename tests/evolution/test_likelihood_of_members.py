@@ -67,7 +67,7 @@ def test_likelihoods_are_those_of_each_member_alone(kind, how, rank, noise, monk
             monkeypatch.setattr(likelihood, "MOST_LOGITS", most_logits)
             done = []
             reader = Reader(made, most_tokens)
-            found = reader.weighted_likelihoods(way, 1, MEMBERS, texts, heat, done.append)
+            found = reader.weighted_likelihoods(way, 1, range(MEMBERS), texts, heat, done.append)
             np.testing.assert_allclose(found, expected, rtol=0, atol=2e-4)
             assert sum(done) == MEMBERS
     way.detach()
@@ -85,7 +85,7 @@ def test_what_members_agree_on_is_computed_once(monkeypatch):
     monkeypatch.setattr(first, "forward", lambda x, **k: rows.append(len(x)) or forward(x, **k))
     for most, passes in ((10_000, 1), (1, 3 * MEMBERS)):
         rows.clear()
-        found = Reader(made, most).weighted_likelihoods(way, 1, MEMBERS, texts, 1.0)
+        found = Reader(made, most).weighted_likelihoods(way, 1, range(MEMBERS), texts, 1.0)
         np.testing.assert_allclose(found, expected, rtol=0, atol=2e-4)
         assert len(rows) == passes
         assert sum(rows) == 3 * (1 if most > 1 else MEMBERS)
@@ -98,10 +98,10 @@ def test_samples_alone_need_no_mask_and_tokens_without_weight_count_for_nothing(
     texts = [text for text in samples() if len(text.prompt_ids) == 5]
     way = ways.make("factored", Lent(made, state), None)
     reader = Reader(made, 100)
-    found = reader.weighted_likelihoods(way, 1, MEMBERS, texts, 1.0)
+    found = reader.weighted_likelihoods(way, 1, range(MEMBERS), texts, 1.0)
     np.testing.assert_allclose(found, naive(made, state, texts, 1.0), rtol=0, atol=1e-4)
     texts[0].values["weight"][:] = 0
-    assert not reader.weighted_likelihoods(way, 1, MEMBERS, texts, 1.0).any()
+    assert not reader.weighted_likelihoods(way, 1, range(MEMBERS), texts, 1.0).any()
     way.detach()
 
 
@@ -114,5 +114,5 @@ def test_what_to_lower_when_memory_runs_out():
 
     made.model.layers[1].forward = full
     with pytest.raises(EngineError, match=r"passes of 77 tokens: lower ES\.micro_tokens"):
-        Reader(made, 77).weighted_likelihoods(way, 1, MEMBERS, samples(), 1.0)
+        Reader(made, 77).weighted_likelihoods(way, 1, range(MEMBERS), samples(), 1.0)
     way.detach()

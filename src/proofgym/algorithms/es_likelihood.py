@@ -11,22 +11,24 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from proofgym.algorithms.advantages import informative
 from proofgym.algorithms.algorithm import Batch
 from proofgym.algorithms.es_run import ESRun
 from proofgym.algorithms.groups import ask, compare, groups_of, refuse_unscored, rewards_in
 from proofgym.algorithms.normalise import normalise
-from proofgym.engines.engine import Engine, Population
+from proofgym.engines.engine import Engine
 from proofgym.errors import EngineError
 from proofgym.evolution import ways
 from proofgym.evolution.heed import Heard
 from proofgym.progress import Progress
 from proofgym.trainer.sample import Sample
-from proofgym.types import Completion, Request, Rollout, Task
+from proofgym.types import Completion, Request, Rollout, Sampling, Task
 
 
 class LikelihoodRun(ESRun):
@@ -77,25 +79,38 @@ class LikelihoodRun(ESRun):
         }
 
     def heard(
-        self, engine: Engine, requests: Sequence[Request], drawn: Sequence[Completion]
+        self,
+        engine: Engine,
+        requests: Sequence[Request],
+        sampling: Sampling,
+        drawn: Sequence[Completion],
     ) -> Heard:
-        """What each member's reading says of all that the policy drew; here a sum is one value."""
-        few, own = requests[0].prompt_ids or (), []
-        texts = [Sample(few, it.token_ids, np.ones(len(it.token_ids), bool)) for it in drawn]
-        for text in texts:
-            text.fill("weight", 1.0)
-
-        def sums(laid: Population | None, member: int) -> float:
-            scores = [engine.score(few, text.token_ids, laid, member) for text in texts]
-            return math.fsum(value for score in scores for value in score)
-
-        count = len(requests)
-        used = self._reader.weighted_likelihoods(self.way, self.iteration, count, texts, 1.0)
-        for group in ways.groups(count, self.way.size):
-            with self.way.lay(self.iteration, group) as laid:
-                own += [sums(laid, member) for member in group]
+        """What each member's reading says of each text that the policy drew. What noise costs all
+        members alike, any of them would find: only what they differ by tells them apart."""
+        members = [request.member for request in requests]
+        texts = [
+            Sample(it.prompt_ids, it.token_ids, np.ones(len(it.token_ids), bool)) for it in drawn
+        ]
+        own_MT = np.zeros((len(members), len(texts)))
+        for group in ways.groups(len(members), self.way.size):
+            with self.way.lay(self.iteration, [members[place] for place in group]) as laid:
+                for place, text in product(group, range(len(texts))):
+                    it = texts[text]
+                    found = engine.score(it.prompt_ids, it.token_ids, laid, members[place])
+                    own_MT[place, text] = math.fsum(found)
+        used_MT = np.stack([self._reading(members, texts, it) for it in range(len(texts))], 1)
         self.policy()
-        return Heard(used.tolist(), own, [sums(None, 0)] * count)
+        ground_MT = np.broadcast_to(own_MT.mean(0), own_MT.shape)
+        used, own, ground = (table.ravel().tolist() for table in (used_MT, own_MT, ground_MT))
+        return Heard(used, own, ground, [len(text.token_ids) for text in texts] * len(members))
+
+    def _reading(
+        self, members: Sequence[int], texts: Sequence[Sample], chosen: int
+    ) -> NDArray[np.float64]:
+        """What these members find of one of some texts that are read together."""
+        for place, text in enumerate(texts):
+            text.fill("weight", float(place == chosen))
+        return self._reader.weighted_likelihoods(self.way, self.iteration, members, texts, 1.0)
 
     def _read(self, samples: Sequence[Sample]) -> dict[int, float]:
         """Each member's score."""
@@ -105,7 +120,12 @@ class LikelihoodRun(ESRun):
             return dict.fromkeys(range(population), 0.0)
         with Progress(f"iteration {self.iteration + 1}: scoring", population, "members") as shown:
             sums_M = self._reader.weighted_likelihoods(
-                self.way, self.iteration, population, samples, self.temperature, shown.advance
+                self.way,
+                self.iteration,
+                range(population),
+                samples,
+                self.temperature,
+                shown.advance,
             )
         self.policy()
         if not np.isfinite(sums_M).all():

@@ -19,7 +19,7 @@ from proofgym.evolution.heed import Heard
 from proofgym.evolution.history import Decay, History, Update
 from proofgym.evolution.state import State
 from proofgym.evolution.ways import Lent, Way
-from proofgym.types import Completion, Request, Rollout, Task
+from proofgym.types import Completion, Request, Rollout, Sampling, Task
 
 if TYPE_CHECKING:
     from proofgym.algorithms.es import ES
@@ -73,11 +73,15 @@ class ESRun:
         es_check.check(self, engine, prompt)
 
     def heard(
-        self, engine: Engine, requests: Sequence[Request], drawn: Sequence[Completion]
+        self,
+        engine: Engine,
+        requests: Sequence[Request],
+        sampling: Sampling,
+        drawn: Sequence[Completion],
     ) -> Heard:
         """What training's way through the model says, for that check: one request a member, and
         what the policy made of them."""
-        return es_check.steps_heard(self, engine, requests)
+        return es_check.steps_heard(self, engine, requests, sampling)
 
     @property
     def way(self) -> Way:

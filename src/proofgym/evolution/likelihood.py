@@ -51,12 +51,13 @@ class Reader:
         self,
         way: Way,
         iteration: int,
-        population: int,
+        members: Sequence[int],
         samples: Sequence[Sample],
         temperature: float,
         advance: Callable[[int], None] = lambda count: None,
     ) -> NDArray[np.float64]:
-        """Σ weight·log π_m over the drawn tokens of `samples`, for each member m: (population,).
+        """Σ weight·log π_m over the drawn tokens of `samples`, for each of these members m:
+        (members,).
 
         `weight` is one of the samples' values. log π is natural, in float32 under softmax(logits /
         temperature), and summed in float64, always in the same order. `advance` is told how many
@@ -64,9 +65,11 @@ class Reader:
         """
         rows = lay_out(samples, self._width)
         texts = Texts(rows, samples, self._decoder.device)
-        sums_M = np.zeros(population)
-        for members in groups(population, way.size):
-            with way.lay(iteration, members) as laid:
+        sums_M = np.zeros(len(members))
+        places_M = {member: place for place, member in enumerate(members)}
+        for group in groups(len(members), way.size):
+            together = [members[place] for place in group]
+            with way.lay(iteration, together) as laid:
                 self._fused = self._decoder.device.type in FUSED and (
                     laid is None or laid.compilable
                 )
@@ -74,11 +77,11 @@ class Reader:
                     self._decoder.compile()
                 found = [
                     (readers, self._read(texts, places, readers, laid, temperature))
-                    for places, readers in _passes(rows, members, self._most)
+                    for places, readers in _passes(rows, together, self._most)
                 ]
                 for readers, sums_B in found:
-                    np.add.at(sums_M, readers, sums_B.cpu().numpy())
-            advance(len(members))
+                    np.add.at(sums_M, [places_M[it] for it in readers], sums_B.cpu().numpy())
+            advance(len(together))
         return sums_M
 
     def _read(
