@@ -54,6 +54,17 @@ def python(sandbox: Sandbox, script: str, limits: Limits = SHORT, **more) -> Out
     return sandbox.run(argv, limits=limits, read_only=[Path(sys.base_prefix)], **more)
 
 
+def test_a_place_for_files_that_is_ours_alone(
+    sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root hands programs to another user, who gets nowhere below such a folder."""
+    tmp_path.chmod(0o700)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    outcome = shell(sandbox, "cat given && echo more > made && cat made", files={"given": b"one\n"})
+    assert (outcome.ended_by, outcome.status, outcome.stdout) == ("exit", 0, b"one\nmore\n")
+
+
 def alive(mark: str) -> int:
     """Processes on this machine whose command line holds `mark`."""
     found = 0

@@ -47,7 +47,8 @@ class LimitsOnly(Sandbox):
         if not seccomp.supported():
             return infrastructure("only Linux on x86-64 or aarch64 has this backend")
         shown = visible(job.read_only)
-        drop_to = user_to_become([job.argv[0], *shown])
+        # Its scratch folder too must be where another user gets to.
+        drop_to = user_to_become([job.argv[0], *shown, tempfile.gettempdir()])
         try:
             scratch = _make_scratch(job.files, drop_to)
         except OSError as error:
