@@ -52,3 +52,20 @@ def test_a_file_and_a_statement(good: Path) -> None:
     assert CliRunner().invoke(app, ["verify", str(good), *statement]).exit_code == 0
     other = ["--statement", "theorem two : 1 + 1 = 3"]
     assert CliRunner().invoke(app, ["verify", str(good), *other]).exit_code == 1
+
+
+def test_what_is_wrong_is_said_once(tmp_path: Path) -> None:
+    file = tmp_path / "Some.lean"
+    file.write_text("theorem bad : 1 + 1 = 3 := by sorry\n" + GOOD)
+    done = CliRunner().invoke(app, ["verify", str(file)])
+    assert done.exit_code == 1
+    assert done.stdout.count("sorry") == 1
+    assert done.stdout.splitlines()[-1] == "1 of 2 theorems proved"
+
+
+def test_words_that_can_change_what_the_rest_means_are_named(tmp_path: Path) -> None:
+    file = tmp_path / "Odd.lean"
+    file.write_text("#check nonsense\n" + GOOD + "run_cmd pure ()\n")
+    done = CliRunner().invoke(app, ["verify", str(file)])
+    assert done.stdout.splitlines()[-1].endswith("run_cmd")
+    assert "failed   the file  1:7: error" in done.stdout  # it lies in no theorem

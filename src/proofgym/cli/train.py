@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from proofgym.errors import ConfigError, RunError, nearest
+from proofgym.progress import counted
 
 Runs = Annotated[Path, typer.Option(help="Directory that holds the runs.")]
 
@@ -23,7 +24,7 @@ def train(
         str | None, typer.Option(help="'permuted': shuffle coefficients (ES) or rewards (GRPO).")
     ] = None,
     runs: Runs = Path("runs"),
-    dry_run: Annotated[bool, typer.Option(help="Check and print the job; start nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option(help="Check the job and print it as JSON; start nothing.")] = False,
 ) -> None:
     """Train a job.
 
@@ -35,10 +36,10 @@ def train(
         raise ConfigError(f"--control {control}: {nearest(control, ['permuted'])}")
     job = load_job(file, set_ or [])
     tasks = job.check()
-    effective = job.to_json() | ({"control": control} if control else {})
-    print(json.dumps(effective, indent=2), file=sys.stderr)
     if dry_run:
-        print(f"the job is valid: {len(tasks)} tasks; nothing was started")
+        print(json.dumps(job.to_json() | ({"control": control} if control else {}), indent=2))
+        counts = f"{counted(len(tasks), 'task')}; the model was not loaded, nothing was started"
+        print(f"the job is valid: {counts}", file=sys.stderr)
         return
     print(job.run(runs, source=file, control=control, overrides=set_ or []).path)
 

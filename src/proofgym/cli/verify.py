@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from proofgym.cli.options import as_options
 from proofgym.errors import ConfigError, nearest, no_file
 from proofgym.types import LEVELS, Level
+
+if TYPE_CHECKING:
+    from proofgym.lean.file import FileReport
 
 
 def verify(
@@ -54,7 +57,22 @@ def verify(
         sys.exit(0 if found.status == "passed" else 1)
     with as_options(cpu_s="--timeout", wall_s="--timeout"):
         report = check_file(file.read_bytes(), toolchain=toolchain, wall_s=timeout)
+    _print(report)
+    sys.exit(0 if report.verdict.status == "passed" else 1)
+
+
+def _print(report: FileReport) -> None:
+    """A line a theorem, what is wrong elsewhere in the file, and how many are proved."""
     for name, verdict in report.theorems:
         print(f"{verdict.status:8s} {name}" + (f"  {verdict.message}" if verdict.message else ""))
-    print(report.verdict.message or report.verdict.status)
-    sys.exit(0 if report.verdict.status == "passed" else 1)
+    whole, said = report.verdict, {verdict.message for _, verdict in report.theorems}
+    if whole.status in ("passed", "rejected") or not report.theorems:
+        print(whole.message)  # a count, or why there is none
+    else:
+        if whole.message not in said:
+            print(f"{whole.status:8s} the file  {whole.message}".rstrip())
+        proved = sum(verdict.status == "passed" for _, verdict in report.theorems)
+        print(f"{proved} of {len(report.theorems)} theorems proved")
+    if report.cautions:
+        words = ", ".join(report.cautions)
+        print(f"to be read by a person, as they can change what the rest means: {words}")
