@@ -37,9 +37,10 @@ def _smaller(rows: Sequence[Row], chosen: Row) -> str:
         return ""
     row = found[-1]
     if row.blocked_s - chosen.blocked_s > 0.01 * chosen.step_s:
+        more = row.cost - chosen.cost
         return (
             f"with {row.label} the GPUs would be blocked {_s(row.blocked_s - chosen.blocked_s)} "
-            f"longer in each step, at {row.blocked_cost - chosen.blocked_cost:.2f} more"
+            f"longer in each step, which costs {abs(more):.3f} {'more' if more >= 0 else 'less'}"
         )
     return f"with {row.label} they would wait {_s(row.wait_p99_s)}"
 
