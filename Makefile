@@ -39,6 +39,7 @@ bench: $(DEVELOP)
 	$(BIN)/python benchmarks/rebuild.py
 	$(BIN)/python benchmarks/population_decode.py
 	$(BIN)/python benchmarks/decode_attention.py
+	$(BIN)/python benchmarks/later_turns.py
 	$(BIN)/python benchmarks/member_likelihoods.py
 	$(BIN)/python benchmarks/grpo_speed.py
 	$(BIN)/python benchmarks/weights_moved.py

@@ -38,7 +38,11 @@ class Conversations:
             self.open -= 1
             return
         ids = (*completion.prompt_ids, *completion.token_ids, 7)
-        self.coming.append(Request((*request.key, turn), "", request.member, ids))
+        of = request.key[:1]
+        self.coming.append(Request((*request.key, turn), "", request.member, ids, turn_of=of))
+
+    def ended(self) -> list[tuple[tuple[int, ...], int]]:
+        return []
 
 
 def converse(engine, first, turns, population=None):

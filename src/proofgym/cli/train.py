@@ -24,7 +24,9 @@ def train(
         str | None, typer.Option(help="'permuted': shuffle coefficients (ES) or rewards (GRPO).")
     ] = None,
     runs: Runs = Path("runs"),
-    dry_run: Annotated[bool, typer.Option(help="Check the job and print it as JSON; start nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option(help="Check the job and print it as JSON; start nothing.")
+    ] = False,
 ) -> None:
     """Train a job.
 

@@ -12,12 +12,15 @@ from torch import Tensor
 from proofgym.engines.cache import RowCache
 from proofgym.engines.decoder import Decoder
 from proofgym.engines.engine import Population
+from proofgym.engines.prefixes import Prefix, Prefixes
 from proofgym.engines.rows import Row
 from proofgym.engines.sampler import sample
 from proofgym.errors import EngineError
 from proofgym.random import uniforms
 from proofgym.types import Completion, Request, Sampling
 
+Known = tuple[Row, Prefix, int]
+"""A row, what is kept of its conversation, and how many of the row's tokens that has."""
 #: Most tokens in one prompt pass: bounds its memory. On a CPU, activations beyond 32 MB are slower.
 _PROMPT_TOKENS = {"cpu": 2048, "cuda": 65536}
 #: Most logits computed at once: a row of many members has as many times the vocabulary. On a CPU
@@ -39,13 +42,14 @@ class Batch:
         sampling: Sampling,
         population: Population | None,
         cache: RowCache,
+        prefixes: Prefixes | None = None,
     ) -> None:
         self.rows: list[Row] = []
         self._over = 0
         """How many of the rows are over, and only hold their slots."""
         self._homeless: list[Row] = []
         self._decoder, self._sampling = decoder, sampling
-        self._population, self._cache = population, cache
+        self._population, self._cache, self._prefixes = population, cache, prefixes
 
     @property
     def alive(self) -> int:
@@ -62,15 +66,31 @@ class Batch:
         budget = _PROMPT_TOKENS.get(self._decoder.device.type, 8192)
         self._compact()
         slot = len(self.rows)
+        known, unknown = self._known(new)
+        new = [*unknown, *(row for row, _, _ in known)]
         self.rows += new
         if self._population is not None:
             self._population.expect([row.member for row in self.rows])
         hidden = []
-        for part in self._parts(new, budget):
+        for part in self._parts(unknown, budget):
             hidden.append(self._prompts(part, slot))
             slot += len(part)
+        for some in _within(known, budget):
+            hidden.append(self._more(some, slot))
+            slot += len(some)
         self._draw(new, torch.cat(hidden))
         return self._leave()
+
+    def _known(self, rows: list[Row]) -> tuple[list[Known], list[Row]]:
+        """Those whose conversations are kept, those with the most to read first, and the others."""
+        known, unknown = [], []
+        for row in rows:
+            found = self._prefixes.find(row) if self._prefixes is not None else None
+            if found is None:
+                unknown.append(row)
+            else:
+                known.append((row, *found))
+        return sorted(known, key=_unread, reverse=True), unknown
 
     def _parts(self, rows: list[Row], budget: int) -> Iterator[list[Row]]:
         """Consecutive rows whose distinct prompt passes together stay within `budget` tokens."""
@@ -84,7 +104,8 @@ class Batch:
                 yield part
                 part, passes, longest = [], {self._pair(row)}, len(row.text_ids)
             part.append(row)
-        yield part
+        if part:
+            yield part
 
     def step(self) -> list[tuple[Request, Completion]]:
         """Feed every row's newest token and draw the next one."""
@@ -131,6 +152,19 @@ class Batch:
         self._fill(above, pair_of_row_R, first_slot)
         ends_U = index([len(prompt) - 1 for prompt, _ in pairs])
         return hidden_UTD[torch.arange(len(pairs), device=device), ends_U][pair_of_row_R]
+
+    def _more(self, known: list[Known], first_slot: int) -> Tensor:
+        """The same for rows that go on from what is kept: only the rest is read."""
+        assert self._prefixes is not None
+        device = self._decoder.device
+        for slot, (_, prefix, count) in enumerate(known, first_slot):
+            self._prefixes.put(prefix, slot, count)
+        self._select([row for row, _, _ in known])
+        ids_NT = _padded([row.text_ids[count:] for row, _, count in known], device)
+        starts = [count for _, _, count in known]
+        hidden_NTD = self._decoder.more(ids_NT, starts, first_slot, self._cache)
+        ends_N = torch.tensor([_unread(it) - 1 for it in known], device=device)
+        return hidden_NTD[torch.arange(len(known), device=device), ends_N]
 
     def _pair(self, row: Row) -> tuple[tuple[int, ...], int]:
         """What a prompt pass depends on."""
@@ -186,6 +220,8 @@ class Batch:
             if not row.over and (reason := row.finished):
                 finished += self._complete(row, reason)
                 ended.append(slot)
+                if self._prefixes is not None:
+                    self._prefixes.keep(row, slot)
         if ended:
             self._vacate(ended)
         return finished
@@ -242,6 +278,20 @@ class Batch:
                 request,
                 Completion(row.prompt_ids, tuple(row.token_ids), tuple(logprobs), text, reason),
             )
+
+
+def _unread(known: Known) -> int:
+    """How many of a row's tokens are to be read."""
+    row, _, count = known
+    return len(row.text_ids) - count
+
+
+def _within(known: list[Known], budget: int) -> Iterator[list[Known]]:
+    """Parts that stay within so many tokens, padded ones included; those with most come first."""
+    while known:
+        size = max(1, budget // _unread(known[0]))
+        yield known[:size]
+        known = known[size:]
 
 
 def _even(count: int, most: int) -> int:

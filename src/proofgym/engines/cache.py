@@ -40,10 +40,11 @@ class RowCache:
         """Bytes."""
         return sum(block.nbytes for block in self._blocks.values())
 
-    def view(self, layer: int, rows: int, span: int) -> tuple[Tensor, Tensor]:
-        """Keys and values (rows, heads, span, head_dim) of the first rows and positions; a few
-        positions more than `length` are there."""
-        return self.keys[layer][:rows, :, :span], self.values[layer][:rows, :, :span]
+    def view(self, layer: int, rows: int, span: int, first: int = 0) -> tuple[Tensor, Tensor]:
+        """Keys and values (rows, heads, span, head_dim) of the rows from `first` on and the first
+        positions; a few positions more than `length` are there."""
+        chosen = slice(first, first + rows)
+        return self.keys[layer][chosen, :, :span], self.values[layer][chosen, :, :span]
 
     def fill(self, layer: int, first: int, keys: Tensor, values: Tensor) -> None:
         """Put whole prompts (N, heads, prompt, head_dim) into the slots from `first` on."""
@@ -61,6 +62,15 @@ class RowCache:
             # Zeros, since attention may multiply masked values by 0, and 0 * nan is nan.
             self._blocks[key] = like.new_zeros(self._layers, *slots)
         return self._blocks[key]
+
+    def copy(self, slot: int, length: int) -> tuple[Tensor, ...]:
+        """Keys and values of a row's first `length` positions, block by block."""
+        return tuple(block[:, slot, :, :length].clone() for block in self._blocks.values())
+
+    def put(self, slot: int, blocks: Sequence[Tensor], length: int) -> None:
+        """The first `length` positions of what `copy` gave, as a row."""
+        for mine, block in zip(self._blocks.values(), blocks, strict=True):
+            mine[:, slot, :, :length] = block[:, :, :length]
 
     def move(self, sources: list[int], targets: list[int], length: int) -> None:
         """Copy rows to other slots, up to `length` positions."""
@@ -96,6 +106,20 @@ class StepCache:
         slots = torch.arange(self.positions.shape[0], device=self.positions.device)
         self.keys[slots, :, self.positions] = keys[:, :, 0]
         self.values[slots, :, self.positions] = values[:, :, 0]
+        return self.keys, self.values
+
+
+class MoreCache:
+    """One layer of some rows of a `RowCache` in a pass over what is new in them."""
+
+    def __init__(self, keys: Tensor, values: Tensor, positions: Tensor) -> None:
+        self.keys, self.values, self.positions = keys, values, positions
+
+    def update(self, keys: Tensor, values: Tensor, *_: Any, **__: Any) -> tuple:
+        """Store (N, heads, T, head_dim), each token's at its position; all of the rows' view."""
+        slots = torch.arange(len(self.positions), device=self.positions.device)[:, None]
+        self.keys[slots, :, self.positions] = keys.transpose(1, 2)
+        self.values[slots, :, self.positions] = values.transpose(1, 2)
         return self.keys, self.values
 
 

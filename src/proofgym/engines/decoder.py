@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from proofgym.engines.cache import PromptCache, RowCache, StepCache
+from proofgym.engines.cache import MoreCache, PromptCache, RowCache, StepCache, sent
 from proofgym.engines.compiling import compiled
 from proofgym.engines.grouped_attention import BY_KERNEL, grouped_attention
 from proofgym.engines.sampler import sample
@@ -110,6 +110,27 @@ class Decoder:
         return hidden_NTD, cache
 
     @torch.no_grad()
+    def more(self, ids_NT: Tensor, starts: Sequence[int], first: int, cache: RowCache) -> Tensor:
+        """Hidden states (N, T, D) of what is new in the rows of `cache` from the slot `first` on,
+        each of which has `starts` positions already. Padded on the right, as prompts are."""
+        tokens, device = ids_NT.shape[1], ids_NT.device
+        positions_NT = sent(starts, device)[:, None] + torch.arange(tokens, device=device)
+        span = min(max(starts) + tokens, cache.length + 1)
+        # Padding that has no room goes where no token looks: behind all that are real.
+        positions_NT = positions_NT.clamp(max=span - 1)
+        hidden_NTD = self.embed(ids_NT)
+        rotary = self.body.rotary_emb(hidden_NTD, positions_NT)
+        mask_N1TS = _mask(positions_NT, span, hidden_NTD.dtype)
+        with fast_products(self._linears):
+            for number, layer in enumerate(self.layers):
+                view = cache.view(number, len(ids_NT), span, first)
+                kept = MoreCache(*view, positions_NT)
+                hidden_NTD = _run(
+                    layer, self._cache_name, hidden_NTD, mask_N1TS, positions_NT, rotary, kept
+                )
+        return hidden_NTD
+
+    @torch.no_grad()
     def step(
         self, ids_N: Tensor, positions_N: Tensor, span: int, cache: RowCache, fused: bool = False
     ) -> Tensor:
@@ -151,11 +172,11 @@ class Decoder:
             return self.head(self.body.norm(hidden_NTD))
 
 
-def _mask(positions_N1: Tensor, span: int, dtype: torch.dtype) -> Tensor:
-    """(N, 1, 1, S) to add to scores: 0 up to each row's position, -inf beyond."""
-    unseen_NS = torch.arange(span, device=positions_N1.device) > positions_N1
-    mask_NS = torch.zeros_like(unseen_NS, dtype=dtype)
-    return mask_NS.masked_fill_(unseen_NS, float("-inf"))[:, None, None]
+def _mask(positions_NT: Tensor, span: int, dtype: torch.dtype) -> Tensor:
+    """(N, 1, T, S) to add to scores: 0 up to each token's position, -inf beyond."""
+    unseen_NTS = torch.arange(span, device=positions_NT.device) > positions_NT[..., None]
+    mask_NTS = torch.zeros_like(unseen_NTS, dtype=dtype)
+    return mask_NTS.masked_fill_(unseen_NTS, float("-inf"))[:, None]
 
 
 def _run(

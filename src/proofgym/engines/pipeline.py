@@ -14,6 +14,7 @@ import numpy as np
 from torch import Tensor
 
 from proofgym.engines.batch import Batch
+from proofgym.engines.prefixes import Prefixes
 from proofgym.engines.rows import Row
 from proofgym.engines.steps import Drawn, Steps
 from proofgym.errors import EngineError
@@ -24,8 +25,10 @@ from proofgym.types import Completion, Request, Sampling
 class Pipeline(Batch):
     """A batch whose rows have one request each, stepped by `steps`."""
 
-    def __init__(self, decoder: Any, sampling: Sampling, steps: Steps):
-        super().__init__(decoder, sampling, steps.population, steps.cache)
+    def __init__(
+        self, decoder: Any, sampling: Sampling, steps: Steps, prefixes: Prefixes | None = None
+    ) -> None:
+        super().__init__(decoder, sampling, steps.population, steps.cache, prefixes)
         self._steps = steps
         rows = steps.cache.rows
         self._streams_R = np.zeros(rows, np.uint64)
@@ -56,7 +59,9 @@ class Pipeline(Batch):
         going_N = drawn_N < self._most_R[:count]
         if not going_N.any():
             return None
-        span = int((self._prompts_R[:count] + drawn_N)[going_N].max())
+        # With rows whose last token is under way: what they have read may be kept afterwards.
+        here_N = self._most_R[:count] > 0
+        span = int((self._prompts_R[:count] + drawn_N)[here_N].max())
         under_way = self._steps.launch(uniforms(self._streams_R[:count], drawn_N), span)
         drawn_N += going_N
         return list(self.rows), under_way

@@ -13,6 +13,7 @@ differently.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ from proofgym.engines.cache import RowCache
 from proofgym.engines.decoder import Decoder
 from proofgym.engines.engine import Feed, Population
 from proofgym.engines.pipeline import Pipeline
+from proofgym.engines.prefixes import Prefixes
 from proofgym.engines.steps import FEWEST, Steps
 from proofgym.engines.stops import end_tokens
 from proofgym.engines.waiting import Waiting, share
@@ -87,15 +89,29 @@ class TransformersEngine:
         limit = min(self.max_batch, len(requests) + (feed.rows if feed else 0))
         if pipelined:
             with self._steps_for(limit, length, sampling, population) as steps:
-                batch = Pipeline(self._decoder, sampling, steps)
-                yield from self._decode(batch, waiting, limit, length, feed)
+                prefixes = self._prefixes(steps.cache, feed)
+                ahead = Pipeline(self._decoder, sampling, steps, prefixes)
+                yield from self._decode(ahead, waiting, limit, length, feed, prefixes)
         else:
             cache = RowCache(limit, length, len(self._decoder.layers))
-            rows = Batch(self._decoder, sampling, population, cache)
-            yield from self._decode(rows, waiting, limit, length, feed)
+            prefixes = self._prefixes(cache, feed)
+            batch = Batch(self._decoder, sampling, population, cache, prefixes)
+            yield from self._decode(batch, waiting, limit, length, feed, prefixes)
+
+    def _prefixes(self, cache: RowCache, feed: Feed | None) -> Prefixes | None:
+        """Where conversations are kept between their turns, if there may be later ones."""
+        on_gpu = self._decoder.device.type == "cuda"
+        room = self._may_keep if on_gpu else lambda: math.inf
+        return None if feed is None else Prefixes(cache, room)
 
     def _decode(
-        self, batch: Batch, waiting: Waiting, limit: int, length: int, feed: Feed | None
+        self,
+        batch: Batch,
+        waiting: Waiting,
+        limit: int,
+        length: int,
+        feed: Feed | None,
+        prefixes: Prefixes | None,
     ) -> Iterator[tuple[Request, Completion]]:
         # Few large prompt passes are cheaper than many small ones, idle slots cost little.
         wave = max(1, limit // 8)
@@ -104,6 +120,8 @@ class TransformersEngine:
             self.steps_done += 1
             if feed is not None:
                 more = feed.take(wait=not (waiting or batch.alive))
+                if prefixes is not None:
+                    prefixes.forget(feed.ended())
                 feed = None if more is None else feed
                 if more:
                     waiting.add(more)

@@ -143,6 +143,10 @@ class Asked:
             new += self._add(turns.requests or ())
         return new if self._open or new else None
 
+    def ended(self) -> list[tuple[tuple[int, ...], int]]:
+        """Nobody says so here; what is kept of conversations makes room for newer ones."""
+        return []
+
     def number(self, request: Request) -> int:
         """Of a request that has its completion now."""
         number, _ = self._under_way.pop(id(request))
