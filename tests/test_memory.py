@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 from tiny_models import loaded
 
 from proofgym.engines.transformers import TransformersEngine
 from proofgym.errors import EngineError, ModelError
-from proofgym.memory import saying_when_full
+from proofgym.memory import available, saying_when_full
 from proofgym.models import load_model
 from proofgym.types import Request, Sampling
 
@@ -59,3 +61,18 @@ def test_an_engine_says_what_to_lower(monkeypatch):
     monkeypatch.setattr(engine._decoder, "prompt", lambda *_: (_ for _ in ()).throw(FULL[1]))
     with pytest.raises(EngineError, match=r"lower max_batch \(now 4\)"):
         list(engine.generate([Request((0,), "a")], Sampling(max_tokens=2)))
+
+
+def test_what_is_left_is_the_least_of_what_machine_and_container_have(tmp_path):
+    assert available(tmp_path) == math.inf
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/meminfo").write_text("MemTotal: 9 kB\nMemAvailable:    5 kB\n")
+    assert available(tmp_path) == 5 * 1024
+    group = tmp_path / "sys/fs/cgroup"
+    group.mkdir(parents=True)
+    (group / "memory.current").write_text("1000\n")
+    (group / "memory.max").write_text("max\n")
+    assert available(tmp_path) == 5 * 1024
+    (group / "memory.max").write_text("4000\n")
+    assert available(tmp_path) == 3000
+    assert 2**20 < available() < 2**50

@@ -1,9 +1,11 @@
-"""What to say where a GPU, or the machine, has no room left."""
+"""How much room the machine has left, and what to say where it, or a GPU, has none."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from proofgym.errors import ProofgymError
 
@@ -20,6 +22,24 @@ def saying_when_full(instead: ProofgymError) -> Iterator[None]:
         if is_full(error):
             raise instead from error
         raise
+
+
+def available(root: Path = Path("/")) -> float:
+    """Bytes that may still be taken: what Linux says is free or can be freed, and no more than the
+    container's own limit leaves. Infinity where neither is known."""
+    lines = _read(root / "proc/meminfo").splitlines()
+    free = [1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")]
+    limit, used = (_read(root / f"sys/fs/cgroup/memory.{it}").strip() for it in ("max", "current"))
+    if limit.isdecimal() and used.isdecimal():
+        free.append(max(0, int(limit) - int(used)))
+    return min(free, default=math.inf)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
 
 
 def is_full(error: BaseException) -> bool:

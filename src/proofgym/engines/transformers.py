@@ -13,7 +13,6 @@ differently.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -30,7 +29,7 @@ from proofgym.engines.steps import FEWEST, Steps
 from proofgym.engines.stops import end_tokens
 from proofgym.engines.waiting import Waiting, share
 from proofgym.errors import EngineError
-from proofgym.memory import saying_when_full
+from proofgym.memory import available, saying_when_full
 from proofgym.types import Completion, Request, Sampling
 
 if TYPE_CHECKING:
@@ -100,9 +99,7 @@ class TransformersEngine:
 
     def _prefixes(self, cache: RowCache, feed: Feed | None) -> Prefixes | None:
         """Where conversations are kept between their turns, if there may be later ones."""
-        on_gpu = self._decoder.device.type == "cuda"
-        room = self._may_keep if on_gpu else lambda: math.inf
-        return None if feed is None else Prefixes(cache, room)
+        return None if feed is None else Prefixes(cache, self._may_keep)
 
     def _decode(
         self,
@@ -165,9 +162,9 @@ class TransformersEngine:
         self._kept = [steps, *self._kept][:_KEPT]
 
     def _may_keep(self) -> float:
-        """Bytes of caches that may be kept beside one that is in use."""
+        """Bytes of caches, or of parts of them, that may be kept beside one that is in use."""
         if self._decoder.device.type != "cuda":
-            return 0.0
+            return available() / 4
         free, total = torch.cuda.mem_get_info(self._decoder.device)
         return min(_KEPT_SHARE * total, free / 2)
 
