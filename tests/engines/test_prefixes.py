@@ -73,9 +73,9 @@ def read(monkeypatch):
     counts = {"prompt": 0, "more": 0}
     prompt, more = Decoder.prompt, Decoder.more
 
-    def watch_prompt(self, hidden_NTD, first, last):
+    def watch_prompt(self, hidden_NTD, *rest):
         counts["prompt"] += hidden_NTD.shape[0] * hidden_NTD.shape[1]
-        return prompt(self, hidden_NTD, first, last)
+        return prompt(self, hidden_NTD, *rest)
 
     def watch_more(self, ids_NT, *rest):
         counts["more"] += ids_NT.numel()
