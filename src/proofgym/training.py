@@ -200,8 +200,6 @@ def _record_start(
     run.write_json("environment.json", environment)
     run.record("start", iteration=iteration, control=control)
     say(f"run {run.id}  ->  {run.path}")
-    kinds = f"{type(job.algorithm).__name__} on {type(job.tasks).__name__}"
-    say(f"job: {kinds}{f', control {control}' if control else ''}; job.json has every setting")
     say(f"model: {loaded.source}")
     say(f"judge: {judge}")
     say(
@@ -211,6 +209,7 @@ def _record_start(
             if job.budget.kind
             else f"iterations {iteration + 1} to {job.iterations}"
         )
+        + (f", control {control}" if control else "")
     )
 
 
