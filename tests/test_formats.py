@@ -129,6 +129,7 @@ def test_a_right_answer_in_each_format_passes_and_a_wrong_one_fails(judged, name
         (f"```lean4\ntheorem helper : 1 = 1 := rfl\n\n{WHOLE}\n```", Status.PASSED),
         (KIMINA.replace("</think>", ""), Status.FAILED),
         ("<think> and so on", Status.FAILED),
+        (KIMINA.replace("</think>", "</think> so <think> wait", 1), Status.FAILED),
         ("", Status.FAILED),
         ("```lean4\ntheorem other : 1 = 1 := rfl\n```", Status.FAILED),
         ("```lean4\ntheorem t : 1 = 1 := by\n  rfl\n```", Status.REJECTED),

@@ -158,6 +158,41 @@ def test_tools_are_called_until_the_model_stops_calling():
     assert '"name": "add"' in wide.tokenizer.decode(rollout.turns[0].prompt_ids)
 
 
+def test_no_more_tools_are_run_than_was_said(plain):
+    async def episode(chat, task, sandbox):
+        ran = []
+
+        class Greedy(type(chat)):
+            async def __call__(self, message, **options):
+                turn = await super().__call__(task.prompt, max_tokens=1)
+                call = '<tool_call>{"name": "note", "arguments": {}}</tool_call>'
+                return type(turn)(call * 10, turn.token_ids, turn.logprobs, turn.finish)
+
+        def note() -> str:
+            """Note."""
+            ran.append(1)
+            return "noted"
+
+        await Greedy(chat._line).use(task.prompt, [note], calls=4)
+        return float(len(ran))
+
+    (rollout,) = play(episode, on=plain)
+    assert rollout.verdict.reward == 4.0
+
+
+def test_a_chat_awaited_on_another_loop_is_refused(plain):
+    async def episode(chat, task, sandbox):
+        def work():
+            return asyncio.run(chat(task.prompt, max_tokens=2)).text
+
+        await asyncio.to_thread(work)
+        return 1.0
+
+    (rollout,) = play(episode, on=plain)
+    assert rollout.verdict.detail["fault"] == "raised"
+    assert "the episode's own event loop" in rollout.verdict.message
+
+
 async def endless(chat, task, sandbox):
     done = 0
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -161,8 +162,16 @@ class Poison:
 
 @pytest.mark.parametrize(
     "value",
-    [10**400, {"a": 10**400}, 1.7e308, "0.5", b"1", Poison()],
-    ids=["huge", "huge part", "near overflow", "text", "bytes", "poison"],
+    [
+        pytest.param(10**400, id="huge"),
+        pytest.param({"a": 10**400}, id="huge part"),
+        pytest.param({"a": 1e101, "b": -1e101}, id="large parts"),
+        pytest.param({"1": 1.0, 1: 2.0}, id="a name twice"),
+        pytest.param(1.7e308, id="near overflow"),
+        pytest.param("0.5", id="text"),
+        pytest.param(b"1", id="bytes"),
+        pytest.param(Poison(), id="poison"),
+    ],
 )
 def test_values_that_are_no_scores(value):
     verdict = call(lambda task, text: value)
@@ -178,3 +187,30 @@ def test_verdicts_of_user_code_are_checked(status, reward):
 
     verdict = call(lambda task, text: Verdict(status, reward))
     assert (verdict.status, verdict.reward) == (Status.INFRASTRUCTURE, None)
+
+
+@pytest.mark.parametrize(
+    "detail", [{"components": [1]}, {"components": {"a": "w"}}, {"fault": ["x"]}, [1]]
+)
+def test_details_that_a_run_could_not_read_are_bad_values(detail):
+    from proofgym.types import Verdict
+
+    verdict = call(lambda task, text: Verdict(Status.PASSED, 1.0, "", 0.0, detail))
+    assert (verdict.reward, verdict.detail["fault"]) == (None, "bad value")
+
+
+def test_half_characters_reach_no_file():
+    from proofgym.types import Verdict
+
+    def careless(task, text):
+        raise ValueError("no file caf\udce9")
+
+    made = [
+        call(careless),
+        call(lambda task, text: {"a\ud800": 1.0}),
+        call(lambda task, text: Verdict(Status.PASSED, 1.0, "\ud800", 0.0, {"b": ["\ud801"]})),
+    ]
+    for verdict in made:
+        (verdict.message + json.dumps(dict(verdict.detail), ensure_ascii=False)).encode()
+    assert made[0].detail["fault"] == "raised"
+    assert [it.reward for it in made[1:]] == [1.0, 1.0]

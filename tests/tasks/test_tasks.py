@@ -61,8 +61,10 @@ def test_other_kinds_of_task_carry_a_prompt(tmp_path: Path) -> None:
         (row("b", difficulty=11), "'difficulty' is 11; must be 1 to 10"),
         (row("one"), "task 'one' was already given on line 1"),
         (row("b", statement="theorem c : True"), "must begin with 'theorem b '"),
-        (row("b", statement="example : True"), "must begin with 'theorem b '"),
-        (row("b", statement="theorem b : True := by"), "must end before ':='"),
+        (row("b", statement="example : True"), "must begin with `theorem`"),
+        (row("b", statement="theorem b : True := by"), "a statement has no proof"),
+        (row("b", statement="theorem b : True := by trivial"), "a statement has no proof"),
+        (row("b", statement="theorem b : True "), "must end before ':='"),
         (row("b", prompt="x"), "'statement' or 'prompt', not both"),
         *(
             ({key: value for key, value in row("b").items() if key != field}, f"'{field}'")
@@ -136,3 +138,10 @@ def test_named() -> None:
     assert named("lean_core:heldout") == lean_core("heldout")
     assert named("mine.jsonl") == from_jsonl("mine.jsonl")
     assert isinstance(named("mine.jsonl"), Tasks)
+
+
+def test_a_comment_behind_a_statement_swallows_nothing(tmp_path: Path) -> None:
+    path = write(tmp_path / "own.jsonl", row("b", statement="theorem b: 1 = 1 -- note"))
+    (task,) = from_jsonl(path).load()
+    assert task.prompt == "theorem b: 1 = 1 := by\n"
+    assert task.data["statement"] == "theorem b: 1 = 1"

@@ -104,8 +104,8 @@ class Chat:
         give, until it answers without a call, or has called `calls` times."""
         turn = await self(message, tools=tools, **options)
         while turn.tool_calls and calls > 0:
-            calls -= len(turn.tool_calls)
-            told = [{"role": "tool", "content": await run(call, tools)} for call in turn.tool_calls]
+            asked, calls = turn.tool_calls[:calls], calls - len(turn.tool_calls)
+            told = [{"role": "tool", "content": await run(call, tools)} for call in asked]
             options.pop("system", None)
             turn = await self(told, tools=tools, **options)
         return turn

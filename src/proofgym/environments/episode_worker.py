@@ -116,7 +116,7 @@ class Episode:
         self._numbers = itertools.count()
         self._busy = self._spent = 0.0
         self._since: tuple[float, float] | None = self._now()
-        loop = asyncio.get_running_loop()
+        self._loop = loop = asyncio.get_running_loop()
         self._timer = loop.call_later(stage.timeout, self._look)
         context = contextvars.copy_context()
         context.run(_here.set, self)
@@ -150,6 +150,11 @@ class Episode:
         """Have the parent do something; the episode's clock stands still meanwhile."""
         if self.exceeded:
             raise self.exceeded
+        if asyncio.get_running_loop() is not self._loop:
+            raise ValueError(
+                f"{name}: must be awaited on the episode's own event loop, not on one that "
+                "asyncio.run or a thread made"
+            )
         number = next(self._numbers)
         try:
             self.stage.say("call", self.number, self.life, number, name, arguments)

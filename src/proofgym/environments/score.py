@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import reprlib
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from proofgym.types import Status, Verdict
@@ -43,10 +44,12 @@ def _verdict_of(value: Any, what: str) -> Verdict:
     if isinstance(value, dict):
         try:
             parts = {str(name): _number(part) for name, part in value.items()}
+            if len(parts) < len(value) or not all(map(_usable, parts.values())):
+                raise ValueError
             value, detail = math.fsum(parts.values()), {"components": parts}
         except (TypeError, ValueError, OverflowError):
             shown = reprlib.repr(value)
-            message = f"{what} returned components that are not numbers: {shown}"
+            message = f"{what} returned components that are no numbers, or share a name: {shown}"
             return unscored("bad value", message)
     try:
         reward = _number(value)
@@ -71,22 +74,42 @@ def is_sound(verdict: Verdict) -> bool:
     """Whether a verdict that user code made has the types that it declares."""
     if not isinstance(verdict.status, Status) or not isinstance(verdict.message, str):
         return False
+    if not _is_detail(verdict.detail):
+        return False
     if verdict.reward is None:
         return verdict.status is Status.INFRASTRUCTURE
     number = isinstance(verdict.reward, int | float)
     return number and _usable(verdict.reward) and verdict.status is not Status.INFRASTRUCTURE
 
 
+def _is_detail(detail: Any) -> bool:
+    """What a run reads of it: components are numbers by name, and a fault is a text."""
+    if not isinstance(detail, Mapping):
+        return False
+    parts = detail.get("components", {})
+    if not isinstance(parts, Mapping) or not isinstance(detail.get("fault", ""), str):
+        return False
+    named = all(isinstance(name, str) for name in parts)
+    return named and all(isinstance(it, int | float) and _usable(it) for it in parts.values())
+
+
 def to_plain(verdict: Verdict) -> dict[str, Any]:
     """As JSON values; what of the detail is none is written out."""
-    detail = json.loads(json.dumps(dict(verdict.detail), default=reprlib.repr))
+    text = json.dumps(dict(verdict.detail), default=reprlib.repr, ensure_ascii=False)
+    detail = json.loads(whole(text))
     reward = None if verdict.reward is None else float(verdict.reward)
     return {
         "status": str(verdict.status),
         "reward": reward,
-        "message": verdict.message[:_LONGEST],
+        "message": whole(verdict.message[:_LONGEST]),
         "detail": detail,
     }
+
+
+def whole(text: str) -> str:
+    """With a question mark for what no file can hold: halves of characters, as names of files that
+    are not UTF-8 have them."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def from_plain(plain: Any, seconds: float) -> Verdict:

@@ -53,10 +53,8 @@ class Format:
 
 def after_thinking(text: str) -> str | None:
     """What follows the last thought; None where the thinking does not end."""
-    _, closed, answer = text.rpartition("</think>")
-    if closed:
-        return answer
-    return None if "<think>" in text else text
+    answer = text.rpartition("</think>")[2]
+    return None if "<think>" in answer else answer
 
 
 _HEARTBEATS = re.compile(r"set_option maxHeartbeats \d+(?: in)?")

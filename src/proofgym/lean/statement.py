@@ -30,7 +30,7 @@ class Statement:
 
 @lru_cache(4096)  # the same statements come with every proof
 def parse_statement(text: str) -> Statement:
-    """Read a statement.
+    """Read a statement; comments behind it are left out.
 
     Raises:
         TaskError: names what is wrong, and where.
@@ -47,7 +47,8 @@ def parse_statement(text: str) -> Statement:
     if len(read) < 2 or read[1].kind != "name" or read[1].text in COMMANDS:
         raise _error(text, len("theorem"), "`theorem` must be followed by a name")
     _check_body(text, read[2:])
-    return Statement(read[1].text, text)
+    # Without a comment at the end: it would swallow what comes behind.
+    return Statement(read[1].text, text[: read[-1].start + len(read[-1].text)])
 
 
 def _check_body(text: str, read: list[Token]) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from proofgym.errors import TaskError, no_file
+from proofgym.lean.statement import parse_statement
 from proofgym.tasks.tasks import PROMPT_END, Problem, Tasks
 from proofgym.types import Task
 
@@ -94,8 +95,8 @@ def read_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _problem(place: str, fields: dict[str, Any]) -> Problem:
     if "statement" in fields:
-        prompt = fields["statement"] + PROMPT_END
-        data = {"statement": fields["statement"]}
+        statement = parse_statement(fields["statement"]).text
+        prompt, data = statement + PROMPT_END, {"statement": statement}
     else:
         prompt = fields["prompt"]
         data = {key: value for key, value in fields.items() if key not in _OWN}
@@ -142,8 +143,11 @@ def check_field(place: str, fields: dict[str, Any], field: str, kind: type) -> A
 
 
 def _check_statement(place: str, name: str, statement: str) -> None:
-    words = statement.split(maxsplit=2)
-    if words[:2] != ["theorem", name]:
-        raise TaskError(f"{place}: 'statement' must begin with 'theorem {name} '")
-    if statement != statement.strip() or statement.endswith(":= by"):
+    if statement != statement.strip():
         raise TaskError(f"{place}: 'statement' must end before ':=', without space around it")
+    try:
+        parsed = parse_statement(statement)
+    except TaskError as error:
+        raise TaskError(f"{place}: {error}") from None
+    if parsed.name != name:
+        raise TaskError(f"{place}: 'statement' must begin with 'theorem {name} '")
