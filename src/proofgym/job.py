@@ -23,9 +23,11 @@ from proofgym.environments.choice import (
     open_attempts,
     refuse_both,
     refuse_unjudgeable,
+    user_function,
 )
 from proofgym.environments.lean import Lean
 from proofgym.errors import ConfigError, RunError
+from proofgym.fingerprints import CODE, differing, of_code, of_tasks
 from proofgym.measurement import EXTENDED, Measure
 from proofgym.run_directory import RunDirectory
 from proofgym.tasks.order import Order
@@ -148,7 +150,8 @@ class Job(Config):
             "overrides": list(overrides),
             "control": control,
         }
-        directory.write_json("job.json", {**origin, "job": self.to_json()})
+        made = {"fingerprints": self.fingerprints(tasks), "job": self.to_json()}
+        directory.write_json("job.json", {**origin, **made})
         try:
             train(self, directory, tasks, control)
         except BaseException:
@@ -174,6 +177,12 @@ class Job(Config):
             )
         self.refuse_finished(directory)
         tasks = self.check()
+        # A function that was mended may go on: the run may have stopped for it.
+        if different := [it for it in self.strays(stored, tasks) if it != CODE]:
+            raise RunError(
+                f"run {directory.id} was made with other {' and '.join(different)}. Restore what "
+                "they are read from, or start a new run"
+            )
         self._extend(directory, stored, overrides)
         train(self, directory, tasks, stored["control"])
         return directory
@@ -218,6 +227,21 @@ class Job(Config):
             free.add(f"budget.{kind}")
         every = changed(stored, self.to_json())
         return [it for it, name in zip(every, _names(every), strict=True) if name not in free]
+
+    def fingerprints(self, tasks: Sequence[Any]) -> dict[str, str]:
+        """SHA-256 of what the settings only name."""
+        found = {"contents of tasks": of_tasks(tasks)}
+        if self.measure is not None and self.evaluation is not None:
+            found["contents of evaluation tasks"] = of_tasks(self.evaluation.load())
+        written = user_function(self.reward, self.environment)
+        if written is not None and (digest := of_code(written)):
+            found[CODE] = digest
+        return found
+
+    def strays(self, stored: dict[str, Any], tasks: Sequence[Any]) -> list[str]:
+        """What is no longer what a run was begun with, though its settings are; of runs that did
+        not note it, nothing."""
+        return differing(stored.get("fingerprints", {}), self.fingerprints(tasks))
 
     def done(self, directory: RunDirectory) -> str:
         """Why a run of this job has nothing left to do, in words; empty where it has."""

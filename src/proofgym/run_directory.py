@@ -171,7 +171,7 @@ class RunDirectory:
     def write_rollouts(self, iteration: int, rollouts: Iterable[Rollout]) -> None:
         text = "".join(json.dumps(to_line(item), ensure_ascii=False) + "\n" for item in rollouts)
         path = self.path / "rollouts" / f"{iteration:05d}.jsonl.gz"
-        write_atomically(path, gzip.compress(text.encode(), 5, mtime=0))
+        write_atomically(path, gzip.compress(text.encode("utf-8", "replace"), 5, mtime=0))
 
     def rollouts(self, iteration: int | None = None) -> Iterator[dict[str, Any]]:
         pattern = "*" if iteration is None else f"{iteration:05d}"

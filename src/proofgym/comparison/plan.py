@@ -71,7 +71,7 @@ def refuse_changed(runs: list[PlannedRun]) -> None:
         if not run.begun:
             continue
         stored = run.directory.read_json("job.json")
-        different = run.job.differs(stored["job"])
+        different = [*run.job.differs(stored["job"]), *_strays(run.job, stored)]
         if stored["control"] != run.variant.control:
             different.append(f"control {stored['control']!r} -> {run.variant.control!r}")
         if different:
@@ -81,6 +81,10 @@ def refuse_changed(runs: list[PlannedRun]) -> None:
             raise RunError(
                 f"{run.path} was made with other settings: {', '.join(different)}. {advice}"
             )
+
+
+def _strays(job: Job, stored: dict[str, Any]) -> list[str]:
+    return job.strays(stored, job.tasks.load()) if stored.get("fingerprints") else []
 
 
 def _longer(run: PlannedRun, stored: dict[str, Any], different: list[str]) -> str:

@@ -57,6 +57,13 @@ def refuse_unjudgeable(reward: Any, environment: Episodes | None, tasks: Sequenc
         require_statements(tasks)
 
 
+def user_function(reward: Any, environment: Episodes | None) -> Any:
+    """What the user wrote that scores attempts; None where nothing was."""
+    if environment is not None:
+        return environment.episode
+    return reward.function if isinstance(reward, Reward) else None
+
+
 def open_attempts(reward: Any, environment: Episodes | None, workers: int) -> Attempts:
     """What makes and scores attempts; the caller closes it."""
     if environment is not None:
