@@ -178,6 +178,8 @@ def test_too_many_lost_members_stop_the_run_unharmed(tmp_path, lost):
     before = (tmp_path / replay.HISTORY).read_bytes()
     with pytest.raises(RunError, match="25% of the members have no score"):
         run.learn(found)
+    with pytest.raises(RunError, match="no answer"):
+        run.learn(found, "The first of them says: no answer. ")
     assert (tmp_path / replay.HISTORY).read_bytes() == before
     step(run)
     assert run.iteration == 1

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from proofgym.algorithms import es_check
 from proofgym.algorithms.algorithm import AttemptKey, Batch, rewards_of
+from proofgym.algorithms.groups import example
 from proofgym.algorithms.normalise import deviation, mean, normalise, per_prompt
 from proofgym.engines.engine import Engine
 from proofgym.errors import RunError
@@ -151,13 +152,14 @@ class ESRun:
 
     def update(self, rollouts: Sequence[Rollout]) -> dict[str, float]:
         """Turn rewards into the next weights. Raises RunError where too many have no score."""
-        return self.learn(rewards_of(rollouts))
+        return self.learn(rewards_of(rollouts), example(rollouts))
 
-    def learn(self, rewards: Mapping[AttemptKey, float | None]) -> dict[str, float]:
-        """The update, from each attempt's reward (None: no score) alone."""
+    def learn(self, rewards: Mapping[AttemptKey, float | None], why: str = "") -> dict[str, float]:
+        """The update, from each attempt's reward (None: no score) alone; `why` there is none is for
+        the error."""
         if not self._expected:
             raise RunError("ES.update must follow ES.batches of the same iteration")
-        scores = self._scores(rewards)
+        scores = self._scores(rewards, why)
         if self.config.normalise == "per_prompt":
             normalised = per_prompt(self._by_prompt(rewards, list(scores)))
         else:
@@ -197,7 +199,7 @@ class ESRun:
         self.policy()
         self.history.close()
 
-    def _scores(self, rewards: Mapping[AttemptKey, float | None]) -> dict[int, float]:
+    def _scores(self, rewards: Mapping[AttemptKey, float | None], why: str) -> dict[int, float]:
         """Mean reward of each member whose attempts were all scored, as was its partner's."""
         scores = {}
         for member, keys in self._expected.items():
@@ -212,8 +214,9 @@ class ESRun:
         if lost > self.config.max_unscored:
             raise RunError(
                 f"iteration {self.iteration + 1}: {lost:.0%} of the members have no score, above "
-                f"max_unscored = {self.config.max_unscored:.0%}: the verifier or a sandbox is "
-                "failing. Nothing was updated; mend it and resume"
+                f"max_unscored = {self.config.max_unscored:.0%} (a member counts where all its "
+                f"attempts and its partner's were scored). {why}Nothing was updated; mend that, "
+                "and resume"
             )
         return scores
 

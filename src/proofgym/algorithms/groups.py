@@ -95,6 +95,12 @@ def refuse_unscored(rollouts: Sequence[Rollout], iteration: int, most: float) ->
     if lost > most:
         raise RunError(
             f"iteration {iteration + 1}: {lost:.0%} of the attempts have no score, above "
-            f"max_unscored = {most:.0%}: the verifier or a sandbox is failing. Nothing was "
-            "updated; mend it and resume"
+            f"max_unscored = {most:.0%}. {example(rollouts)}Nothing was updated; mend that, "
+            "and resume"
         )
+
+
+def example(rollouts: Sequence[Rollout]) -> str:
+    """Why an attempt has no score, as a sentence for a message; empty where all have one."""
+    said = [item.verdict.message for item in rollouts if item.verdict.reward is None]
+    return f"The first of them says: {said[0][-300:].strip()}. " if said else ""
