@@ -104,3 +104,31 @@ def test_eval_takes_a_jobs_environment(write, tmp_path, tiny_model, monkeypatch)
     result = CliRunner().invoke(app, [*arguments, "--limit", "3"])
     assert result.exit_code == 0, result.output
     assert json.loads(result.output.splitlines()[-1])["pass@1"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("options", "drawn"),
+    [([], (1.0, 8)), (["--max-tokens", "3"], (1.0, 3)), (["--temperature", "0"], (0.0, 8))],
+)
+def test_eval_samples_as_the_job_but_for_what_is_said(
+    write, tmp_path, tiny_model, monkeypatch, options, drawn
+):
+    from proofgym import evaluation
+
+    monkeypatch.chdir(tmp_path)
+    path = write("ES()")
+    path.write_text(path.read_text() + "\njob = job.model_copy(update={'sampling': SAMPLING})\n")
+    text = path.read_text()
+    path.write_text("from proofgym import Sampling\nSAMPLING = Sampling(max_tokens=8)\n" + text)
+    seen = []
+    measure = evaluation.evaluate
+
+    def watched(engine, attempts, tasks, sampling, **more):
+        seen.append((sampling.temperature, sampling.max_tokens))
+        return measure(engine, attempts, tasks, sampling, **more)
+
+    monkeypatch.setattr(evaluation, "evaluate", watched)
+    arguments = ["eval", str(tiny_model), str(tmp_path / "tasks.jsonl"), "--job", str(path)]
+    result = CliRunner().invoke(app, [*arguments, "--limit", "1", *options])
+    assert result.exit_code == 0, result.output
+    assert seen == [drawn]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 
 import pytest
@@ -178,6 +179,23 @@ def test_no_more_tools_are_run_than_was_said(plain):
 
     (rollout,) = play(episode, on=plain)
     assert rollout.verdict.reward == 4.0
+
+
+def test_a_task_that_leaves_ends_its_own_episode_alone(plain):
+    async def part(chat, task):
+        if task.name == "leaves":
+            sys.exit("bad answer")
+        await chat(task.prompt, max_tokens=2)
+        return 1.0
+
+    async def episode(chat, task, sandbox):
+        return sum(await asyncio.gather(part(chat.branch(), task), part(chat.branch(), task)))
+
+    tasks = [Task(name, "say ") for name in ("a", "leaves", "b", "c")]
+    found = [it.verdict for it in play(episode, tasks, on=plain, processes=1)]
+    assert [it.reward for it in found] == [2.0, None, 2.0, 2.0]
+    assert found[1].detail["fault"] == "raised"
+    assert "SystemExit: bad answer" in found[1].message
 
 
 def test_a_chat_awaited_on_another_loop_is_refused(plain):

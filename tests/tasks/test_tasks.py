@@ -65,6 +65,7 @@ def test_other_kinds_of_task_carry_a_prompt(tmp_path: Path) -> None:
         (row("b", statement="theorem b : True := by"), "a statement has no proof"),
         (row("b", statement="theorem b : True := by trivial"), "a statement has no proof"),
         (row("b", statement="theorem b : True "), "must end before ':='"),
+        (row(" "), "'name' is empty"),
         (row("b", prompt="x"), "'statement' or 'prompt', not both"),
         *(
             ({key: value for key, value in row("b").items() if key != field}, f"'{field}'")

@@ -25,8 +25,12 @@ def evaluate(
     samples: Annotated[int, typer.Option(help="Completions of each task.", min=1)] = 1,
     k: Annotated[list[int] | None, typer.Option(help="pass@k to report; repeatable.")] = None,
     limit: Annotated[int | None, typer.Option(help="Only so many tasks.", min=1)] = None,
-    temperature: Annotated[float, typer.Option(help="0 is greedy.", min=0)] = 1.0,
-    max_tokens: Annotated[int, typer.Option(help="Longest completion.", min=1)] = 64,
+    temperature: Annotated[
+        float | None, typer.Option(help="0 is greedy; default: 1, or the job's.", min=0)
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(help="Longest completion; default: 64, or the job's.", min=1)
+    ] = None,
     adapter: Annotated[str | None, typer.Option(help="Warm start merged into the model.")] = None,
     job: Annotated[
         Path | None,
@@ -54,20 +58,22 @@ def evaluate(
     ks = sorted({1, *(k or [])})
     if ks[-1] > samples or ks[0] < 1:
         raise ConfigError(f"--k {ks[-1]}: needs 1 <= k <= --samples, which is {samples}")
+    told = None if job is None else load_job(job)
+    given = {"temperature": temperature, "max_tokens": max_tokens}
+    given = {name: value for name, value in given.items() if value is not None}
+    known = told.sampling.model_dump() if told else {"stop": ("\n\n",)}
     with as_options():
-        sampling = Sampling(temperature=temperature, max_tokens=max_tokens, stop=("\n\n",))
+        sampling = Sampling(**{**known, **given})
     family = named(tasks)
     chosen = family.load()[:limit]
-    cluster = Local()
+    cluster = told.cluster if told else Local()
     workers = cluster.verification_workers()
-    if job is None:
+    if told is None:
         reward = natural_reward(family)
         if isinstance(reward, Lean):
             require_statements(chosen)
         attempts: Attempts = SingleTurn(reward.open(workers), workers)
     else:
-        told = load_job(job)
-        cluster, sampling = told.cluster, told.sampling
         attempts = told.open_attempts(workers)
     try:
         attempts.prepare(family)

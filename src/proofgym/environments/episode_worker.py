@@ -187,6 +187,8 @@ class Episode:
         began = time.monotonic()
         try:
             yield
+        except (SystemExit, KeyboardInterrupt) as error:  # of a task: it would end the loop of all
+            raise RuntimeError(f"{type(error).__name__}: {error}") from error
         finally:
             took = time.monotonic() - began
             self._busy += took

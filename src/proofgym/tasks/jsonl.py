@@ -112,6 +112,9 @@ def _check(place: str, fields: dict[str, Any]) -> None:
     for field, kind in _TYPES.items():
         if field in fields or field not in _OPTIONAL:
             check_field(place, fields, field, kind)
+    for field in ("name", "prompt"):
+        if field in fields and not fields[field].strip():
+            raise TaskError(f"{place}: {field!r} is empty")
     if not 1 <= fields["difficulty"] <= 10:
         raise TaskError(f"{place}: 'difficulty' is {fields['difficulty']}; must be 1 to 10")
     if "statement" in fields:
